@@ -1,0 +1,60 @@
+"""Segments: what a metric is given, as columns of equal length.
+
+Row i is one translation: `hypotheses[i]`, its source `sources[i]` and its references
+`references[i]` (a tuple, since a segment may have several). Systems of one run are stacked below
+each other, so sources and references repeat: a metric that encodes texts encodes distinct ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mtgauge.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """
+    >>> batch = Segments(["A cat."], references=[("The cat.",)], lang="de-en")
+    >>> len(batch), batch.target_lang
+    (1, 'en')
+    """
+
+    hypotheses: Sequence[str]
+    sources: Sequence[str] | None = None
+    references: Sequence[tuple[str, ...]] | None = None
+    lang: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("sources", "references"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.hypotheses):
+                raise UsageError(
+                    f"{len(self.hypotheses)} hypotheses but {len(column)} {name}: "
+                    "every hypothesis needs its own."
+                )
+        if self.references is not None:
+            for row in self.references:
+                if not isinstance(row, tuple):
+                    raise UsageError("Segments.references holds one tuple of texts per hypothesis.")
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    @property
+    def source_lang(self) -> str | None:
+        return self.lang.split("-")[0] if self.lang else None
+
+    @property
+    def target_lang(self) -> str | None:
+        return self.lang.split("-")[1] if self.lang else None
+
+    def take(self, rows: Sequence[int]) -> Segments:
+        """The given rows, in the given order."""
+        return Segments(
+            [self.hypotheses[i] for i in rows],
+            None if self.sources is None else [self.sources[i] for i in rows],
+            None if self.references is None else [self.references[i] for i in rows],
+            self.lang,
+        )

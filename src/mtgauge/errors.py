@@ -1,0 +1,50 @@
+"""Every error that mtgauge raises on purpose, as one tree.
+
+    MtgaugeError              exit 1   a fault of ours
+    ├── UsageError            exit 2   a wrong option, metric or spec
+    ├── InputError            exit 3   bad input: says file, line and remedy
+    └── ResourceError         exit 4   a model, file of vectors or package is missing
+
+A message is one or two plain sentences: what is wrong, where, and what to do about it. The
+command line prints it and exits with `exit_code`; Python callers catch the class.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+
+class MtgaugeError(Exception):
+    exit_code = 1
+
+
+class UsageError(MtgaugeError):
+    exit_code = 2
+
+
+class InputError(MtgaugeError):
+    """Bad input. `file` and `line` (1-based) lead the message, `remedy` ends it.
+
+    >>> print(InputError("the line is not UTF-8", file="a.txt", line=3, remedy="Save it as UTF-8."))
+    a.txt, line 3: the line is not UTF-8. Save it as UTF-8.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | PathLike[str] | None = None,
+        line: int | None = None,
+        remedy: str = "",
+    ) -> None:
+        self.file, self.line, self.remedy = file, line, remedy
+        place = [str(file)] if file is not None else []
+        place += [f"line {line}"] if line is not None else []
+        text = (", ".join(place) + ": " if place else "") + message
+        super().__init__(text.rstrip(".") + (". " + remedy if remedy else "."))
+
+
+class ResourceError(MtgaugeError):
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""The metrics, one readable file each; `mtgauge.registry` finds them by name."""

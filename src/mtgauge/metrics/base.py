@@ -1,0 +1,174 @@
+"""The contract of a metric: three functions.
+
+    statistics(batch) -> (n, k)         one row of k numbers a segment
+    segment_score(rows) -> (n,)         from rows to segment scores
+    system_score(totals, n) -> (m,)     from sums of rows, and how many were summed, to system scores
+
+The system score depends on the *sum* of the rows alone, so a bootstrap of 1,000 resamples is one
+matrix product, and paired tests, caching and sharding work for every metric alike.
+
+    BLEU    row = n-gram counts and lengths;  the same formula for a segment and for the sums
+    STD     row = (unigram, bigram);          0.5/0.5 for a segment, 0.3/0.7 for a system
+    others  row = (score,);                   the identity, and total / n: what this class does
+
+To add a metric, write one file in `mtgauge/metrics`:
+
+    @metric("length")
+    class Length(Metric):
+        summary = "How near the translation's length is to the reference's."
+        def __init__(self, unit: str = "char") -> None:
+            self.unit = unit                       # store parameters, nothing else
+        @property
+        def needs(self) -> frozenset[str]:
+            return frozenset({"reference"})
+        def statistics(self, batch: Segments) -> FloatArray:
+            ...                                    # shape (len(batch), 1)
+
+`__init__` only stores its parameters under their own names: the signature, the command-line
+options, cloning and the documentation are read from them. Models load on first use, and heavy
+imports (numba, onnxruntime, torch) stay inside methods.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """`left[i]` sent `weight` to `right[j]`; `cost` is what that travel cost (or 1 - similarity)."""
+
+    i: int
+    j: int
+    weight: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one segment's score was made of; reports draw it, `to_dict` is its JSON.
+
+    `left` and `right` are the units compared (tokens, n-grams, entities), `links` how they met,
+    `matrix` the full ground-distance or similarity matrix where there is one, and `facts` named
+    numbers and lists (matches, lost entities, language-model score).
+    """
+
+    metric: str
+    score: float
+    left: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    left_side: str = "reference"
+    right_side: str = "hypothesis"
+    links: tuple[Link, ...] = ()
+    matrix: FloatArray | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "score": self.score,
+            self.left_side: list(self.left),
+            self.right_side: list(self.right),
+            "links": [[x.i, x.j, x.weight, x.cost] for x in self.links],
+            "matrix": None if self.matrix is None else self.matrix.tolist(),
+            "facts": self.facts,
+        }
+
+
+class Metric:
+    """Base of all metrics; see the module's docstring for how to write one."""
+
+    name: ClassVar[str] = ""  # set by @metric("name")
+    summary: ClassVar[str] = ""  # one line for `mtgauge metrics`
+    meaning: ClassVar[str] = ""  # how to read the number
+    paper: ClassVar[str] = ""
+    cost: ClassVar[str] = "surface"  # surface, vectors, encoder: what a run has to pay
+    higher_is_better: ClassVar[bool] = True
+    columns: ClassVar[tuple[str, ...]] = ("score",)  # names of the k statistics
+    tolerance: ClassVar[float] = 0.0  # how far a score may move with its batch mates
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """{"source"}, {"reference"} or both; may depend on the options."""
+        return frozenset({"reference"})
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest possible segment score; infinite where there is none."""
+        return (0.0, 1.0)
+
+    @property
+    def worst(self) -> float:
+        """The score of an empty hypothesis; an unbounded metric states one of its own."""
+        return self.bounds[0] if self.higher_is_better else self.bounds[1]
+
+    @property
+    def worst_row(self) -> FloatArray | None:
+        """The row of an empty hypothesis; None: `statistics` yields the worst by itself."""
+        return np.array([self.worst]) if self.columns == ("score",) else None
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """Languages the metric knows; None: any."""
+        return None
+
+    @property
+    def needs_corpus(self) -> bool:
+        """True if `fit` must see the references before `statistics` (NIST, idf)."""
+        return False
+
+    def fit(self, references: Iterable[str]) -> None:
+        """Learn what depends on the corpus, from all references of the test set."""
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        raise NotImplementedError
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(rows[:, 0], dtype=np.float64)
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(totals[:, 0] / n, dtype=np.float64)
+
+    def explain(self, segment: Segments) -> Explanation:
+        raise UsageError(f"{self.name} has no explanation to show.")
+
+    # what follows is derived from the parameters and need not be written again
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Parameter names with their default values, in order."""
+        own = inspect.signature(cls.__init__).parameters
+        return {p.name: p.default for p in list(own.values())[1:] if p.kind is not p.VAR_KEYWORD}
+
+    def params(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in self.defaults()}
+
+    def versions(self) -> dict[str, str]:
+        """Libraries and models whose version moves the score, for the signature."""
+        return {}
+
+    def clone(self) -> Self:
+        return type(self)(**self.params())
+
+    @property
+    def notes(self) -> Counter[str]:
+        """Counts gathered while scoring (truncated texts, words without a vector)."""
+        counter: Counter[str] = self.__dict__.setdefault("_notes", Counter())
+        return counter
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v!r}" for k, v in self.params().items())
+        return f"{type(self).__name__}({inner})"
