@@ -1,0 +1,287 @@
+"""The one door: every text that is scored has passed here.
+
+The field's worst fault is a plausible number from wrong input. Two kinds of trouble exist:
+
+- *faults* stop the run with an `InputError` (file, line, remedy): bytes that are not UTF-8, NUL
+  characters, a carriage return inside a line, files of different length, an empty file;
+- *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
+  empty hypotheses, copies of the source, text in the wrong script, HTML escapes, text that is
+  tokenised or lower-cased on one side only, odd line separators.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+
+import numpy as np
+
+from mtgauge.errors import InputError, UsageError
+
+LINE_SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
+_SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
+_ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
+_TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
+_LETTER = re.compile(r"[^\W\d_]")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:[_@][A-Za-z]+)?")
+
+# Letters that a language is written in, where that is not Latin; ranges of a character class.
+_CYRILLIC, _ARABIC = "\u0400-\u052f", "\u0600-\u06ff\u0750-\u077f"
+_HAN = "\u3400-\u9fff\uf900-\ufaff"
+_DEVANAGARI = "\u0900-\u097f"
+SCRIPTS = {
+    **dict.fromkeys(("ru", "uk", "bg", "kk", "mk", "be", "ky", "mn", "tg"), _CYRILLIC),
+    **dict.fromkeys(("ar", "fa", "ur", "ps"), _ARABIC),
+    **dict.fromkeys(("hi", "ne", "mr", "sa"), _DEVANAGARI),
+    **dict.fromkeys(("zh", "yue"), _HAN),
+    "ja": _HAN + "\u3040-\u30ff",
+    "ko": "\uac00-\ud7af\u1100-\u11ff",
+    "he": "\u0590-\u05ff",
+    "el": "\u0370-\u03ff\u1f00-\u1fff",
+    "gu": "\u0a80-\u0aff",
+    "bn": "\u0980-\u09ff",
+    "ta": "\u0b80-\u0bff",
+    "te": "\u0c00-\u0c7f",
+    "si": "\u0d80-\u0dff",
+    "th": "\u0e00-\u0e7f",
+    "ka": "\u10a0-\u10ff",
+    "hy": "\u0530-\u058f",
+    "km": "\u1780-\u17ff",
+    "am": "\u1200-\u137f",
+}
+_LATIN = "A-Za-z\u00aa-\u024f\u1e00-\u1eff"
+_MIXED = frozenset({"sr", "uz", "az", "ku"})  # written in two scripts: not checked
+
+
+def language_pair(text: str) -> str:
+    """The pair as `de-en`, or a `UsageError` that says how to write one.
+
+    >>> language_pair("de-en")
+    'de-en'
+    """
+    parts = text.split("-")
+    if len(parts) != 2 or not all(_LANGUAGE.fullmatch(part) for part in parts):
+        raise UsageError(
+            f"{text!r} is not a language pair. Write two language codes with a hyphen: -l de-en."
+        )
+    return text
+
+
+def decode_line(raw: bytes, file: str | PathLike[str], line: int) -> str:
+    """One line of a file as text, without its line end; `line` counts from 1."""
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if line == 1:
+        if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(
+                "the file is UTF-16, not UTF-8", file=file, line=1, remedy=_reencode("UTF-16")
+            )
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8",
+            file=file,
+            line=line,
+            remedy=_reencode("ISO-8859-1"),
+        ) from None
+    if "\0" in text:
+        raise InputError(
+            "the line holds a NUL character",
+            file=file,
+            line=line,
+            remedy="The file may be binary or UTF-16; save it as plain UTF-8 text.",
+        )
+    if "\r" in text:
+        raise InputError(
+            f"a carriage return stands inside the line (character {text.index(chr(13)) + 1})",
+            file=file,
+            line=line,
+            remedy="Some tools would split the line there. Replace it by a space, or use "
+            "line feeds if the file comes from an old Macintosh.",
+        )
+    return text
+
+
+def _reencode(encoding: str) -> str:
+    return f"Save it as UTF-8, for example: iconv -f {encoding} -t UTF-8 FILE > NEW."
+
+
+def refuse_uneven(names: Sequence[str], lengths: Sequence[np.ndarray]) -> InputError:
+    """The error for files of different length, with the line where two of them seem to part.
+
+    `lengths` holds the characters of each line, one array a file. If the longer file has d lines
+    too many, some split k is right: lines before k belong together, lines after it are d apart.
+    The k with the least disagreement in length is found from two running sums.
+    """
+    counts = [len(column) for column in lengths]
+    short, long = int(np.argmin(counts)), int(np.argmax(counts))
+    a, b = (np.log1p(lengths[i].astype(float)) for i in (short, long))
+    shift = len(b) - len(a)
+    centre = np.median(b) - np.median(a) if len(a) else 0.0
+    before = np.concatenate(([0.0], np.cumsum(np.abs(b[: len(a)] - a - centre))))
+    after = np.concatenate(([0.0], np.cumsum(np.abs(b[shift:] - a - centre)[::-1])))[::-1]
+    part = int(np.argmin(before + after)) + 1
+    listing = ", ".join(f"{name} has {count:,}" for name, count in zip(names, counts, strict=True))
+    return InputError(
+        f"the files have different numbers of lines: {listing}",
+        remedy=f"{names[short]} and {names[long]} seem to part near line {part:,}: look for a line "
+        "that was lost, split or joined there.",
+    )
+
+
+def unescape(text: str) -> str:
+    """HTML escapes undone twice, since WMT texts carry `&amp;apos;`."""
+    return html.unescape(html.unescape(text)) if "&" in text else text
+
+
+def expected_letters(lang: str | None) -> re.Pattern[str] | None:
+    """Pattern of one letter in the script of a language; None where that is not checked."""
+    if lang is None:
+        return None
+    code = re.split("[_@]", lang)[0]
+    return None if code in _MIXED else re.compile(f"[{SCRIPTS.get(code, _LATIN)}]")
+
+
+def in_script(text: str, letters: re.Pattern[str]) -> bool:
+    """Whether most letters of a text (three or more) are of the expected script."""
+    total = len(_LETTER.findall(text))
+    return total < 3 or 2 * len(letters.findall(text)) >= total
+
+
+@dataclass
+class Side:
+    """Habits of one text stream: how many lines look tokenised, are lower-cased, and so on."""
+
+    lines: int = 0
+    tokenised: int = 0
+    cased: int = 0
+    letters: int = 0
+
+    def look(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            self.lines += 1
+            self.tokenised += _TOKENISED.search(text) is not None
+            lowered = text.lower()
+            self.cased += lowered != text
+            self.letters += lowered != text.upper()  # has letters that know case
+
+    @property
+    def share_tokenised(self) -> float:
+        return self.tokenised / max(self.lines, 1)
+
+    @property
+    def share_cased(self) -> float:
+        return self.cased / max(self.letters, 1)
+
+
+@dataclass
+class Watch:
+    """Counts suspicions as chunks stream by; `messages` tells them in plain sentences.
+
+    The habits (tokenised, lower-cased) are judged on the first `sample` segments of each stream:
+    a habit is a property of a file, and the rest of a million lines need not be looked at.
+    """
+
+    lang: str | None = None
+    sample: int = 2000
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    sides: dict[str, Side] = field(default_factory=dict)
+    seen: int = 0
+
+    def __post_init__(self) -> None:
+        self._letters = expected_letters(self.lang.split("-")[1] if self.lang else None)
+
+    def look(
+        self,
+        systems: dict[str, Sequence[str]],
+        sources: Sequence[str] | None,
+        references: Sequence[tuple[str, ...]] | None,
+    ) -> None:
+        for name, texts in systems.items():
+            self._count(self.counts.setdefault(name, Counter()), texts, sources)
+        if references is not None:
+            counter = self.counts.setdefault("the references", Counter())
+            for row in references:
+                for text in row:
+                    counter["empty"] += not text.strip()
+                    counter["escapes"] += "&" in text and _ESCAPE.search(text) is not None
+        fresh = max(0, self.sample - self.seen)
+        if fresh:
+            for name, texts in systems.items():
+                self.sides.setdefault(name, Side()).look(texts[:fresh])
+            if references is not None:
+                firsts = [row[0] for row in references[:fresh] if row]
+                self.sides.setdefault("the references", Side()).look(firsts)
+        self.seen += len(next(iter(systems.values()), ()))
+
+    def _count(
+        self, counter: Counter[str], texts: Sequence[str], sources: Sequence[str] | None
+    ) -> None:
+        letters = self._letters
+        for i, text in enumerate(texts):
+            stripped = text.strip()
+            if not stripped:
+                counter["empty"] += 1
+                continue
+            if sources is not None and stripped == sources[i].strip():
+                counter["copies"] += 1
+            if letters is not None and not in_script(text, letters):
+                counter["script"] += 1
+            if "&" in text and _ESCAPE.search(text):
+                counter["escapes"] += 1
+            if not text.isprintable() and _SEPARATOR.search(text):
+                counter["separators"] += 1
+
+    def notes(self, system: str) -> dict[str, int]:
+        """Counts of one system that are not zero, for the JSON."""
+        return {key: n for key, n in self.counts.get(system, {}).items() if n}
+
+    def messages(self, *, unescaped: bool = False) -> list[str]:
+        lines = []
+        for name, counter in self.counts.items():
+            for kind, text in _SENTENCES.items():
+                if counter[kind] and not (kind == "escapes" and unescaped):
+                    lines.append(f"{name}: {text.format(n=counter[kind])}")
+        return lines + self._one_sided()
+
+    def _one_sided(self) -> list[str]:
+        """Texts tokenised or lower-cased on one side only: such scores compare nothing."""
+        reference = self.sides.get("the references")
+        if reference is None or reference.lines < 5:
+            return []
+        lines = []
+        for name, side in self.sides.items():
+            if side is reference:
+                continue
+            if abs(side.share_tokenised - reference.share_tokenised) > 0.5:
+                pair = (name, "the references")
+                first, second = pair if side.share_tokenised > 0.5 else pair[::-1]
+                lines.append(
+                    f"{first}: tokenised (spaces before punctuation), but {second} not. "
+                    "Detokenise, or the scores compare spacing."
+                )
+            if min(side.letters, reference.letters) >= 5 and (
+                abs(side.share_cased - reference.share_cased) > 0.5
+            ):
+                pair = (name, "the references")
+                first, second = pair if side.share_cased < 0.5 else pair[::-1]
+                lines.append(
+                    f"{first}: lower-cased, but {second} not. Use the same casing on both sides, "
+                    "or an option that ignores case."
+                )
+        return lines
+
+
+_SENTENCES = {
+    "empty": "{n} empty line(s).",
+    "copies": "{n} line(s) copy the source unchanged.",
+    "script": "{n} line(s) are not in the script of the target language.",
+    "escapes": "{n} line(s) hold HTML escapes such as &quot; : --unescape undoes them.",
+    "separators": "{n} line(s) hold a Unicode line separator (such as U+2028): kept as it is here, "
+    "but other tools split the line there. Replace it by a space.",
+}
