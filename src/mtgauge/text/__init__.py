@@ -1,0 +1,1 @@
+"""Words, n-grams and languages of a text."""
