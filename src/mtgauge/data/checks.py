@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -198,7 +198,7 @@ class Watch:
 
     def look(
         self,
-        systems: dict[str, Sequence[str]],
+        systems: Mapping[str, Sequence[str]],
         sources: Sequence[str] | None,
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:

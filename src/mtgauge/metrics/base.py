@@ -2,7 +2,7 @@
 
     statistics(batch) -> (n, k)         one row of k numbers a segment
     segment_score(rows) -> (n,)         from rows to segment scores
-    system_score(totals, n) -> (m,)     from sums of rows, and how many were summed, to system scores
+    system_score(totals, n) -> (m,)     from sums of n rows each to system scores
 
 The system score depends on the *sum* of the rows alone, so a bootstrap of 1,000 resamples is one
 matrix product, and paired tests, caching and sharding work for every metric alike.
@@ -48,7 +48,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """`left[i]` sent `weight` to `right[j]`; `cost` is what that travel cost (or 1 - similarity)."""
+    """`left[i]` sent `weight` to `right[j]`; `cost` is the distance, or 1 - similarity."""
 
     i: int
     j: int
@@ -128,6 +128,10 @@ class Metric:
     def needs_corpus(self) -> bool:
         """True if `fit` must see the references before `statistics` (NIST, idf)."""
         return False
+
+    def resolve(self, have: frozenset[str]) -> Self:
+        """The metric for a run that has these sides; an option `auto` is settled here."""
+        return self
 
     def fit(self, references: Iterable[str]) -> None:
         """Learn what depends on the corpus, from all references of the test set."""

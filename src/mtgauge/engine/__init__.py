@@ -1,0 +1,1 @@
+"""Running metrics over a corpus: in chunks, on this machine."""

@@ -1,0 +1,241 @@
+"""Score a corpus on this machine, a chunk of segments at a time.
+
+Each chunk holds the same segments of all systems, stacked into one `Segments` batch, so that a
+metric meets each source and reference once for all systems. Only the statistics rows are kept:
+texts leave memory with their chunk, and confidence intervals and tests are computed from the rows.
+
+    result = mtgauge.score({"a": [...], "b": [...]}, references=[...], metrics=["bleu"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+
+from mtgauge import registry
+from mtgauge.data import checks
+from mtgauge.data.corpus import Chunk, Corpus
+from mtgauge.data.segments import Segments
+from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
+from mtgauge.errors import InputError, UsageError
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.signature import signature
+from mtgauge.stats import bootstrap, paired
+
+Empty = Literal["worst", "skip", "error"]
+CHUNK = 2000
+
+
+class Progress(Protocol):
+    def __call__(self, segments: int) -> object: ...
+
+
+def score(
+    hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
+    sources: Sequence[str] | None = None,
+    references: Sequence[str | Sequence[str]] | None = None,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    lang: str | None = None,
+    *,
+    empty: Empty = "worst",
+    unescape: bool = False,
+    ci: bool = True,
+    seed: int = bootstrap.SEED,
+) -> Result:
+    """Scores of every system under every metric.
+
+    `references[i]` belongs to `hypotheses[...][i]`: one text or a list of alternatives. `lang` is
+    a pair such as "de-en". An empty hypothesis gets the metric's worst value (`empty="worst"`),
+    or its segment is left out for all systems ("skip"), or it is refused ("error").
+    """
+    corpus = Corpus.from_lists(hypotheses, sources, references)
+    return score_corpus(corpus, metrics, lang, empty=empty, unescape=unescape, ci=ci, seed=seed)
+
+
+def score_corpus(
+    corpus: Corpus,
+    specs: Sequence[str],
+    lang: str | None = None,
+    *,
+    empty: Empty = "worst",
+    unescape: bool = False,
+    ci: bool = True,
+    seed: int = bootstrap.SEED,
+    progress: Progress | None = None,
+) -> Result:
+    """What `score` and the command line share."""
+    if lang is not None:
+        checks.language_pair(lang)
+    if isinstance(specs, str) or not specs:
+        raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
+    if empty not in ("worst", "skip", "error"):
+        raise UsageError(f"empty={empty!r} is not one of worst, skip, error.")
+    metrics = _load(specs, corpus)
+    for metric in metrics.values():
+        if metric.needs_corpus:
+            texts = corpus.reference_texts()
+            metric.fit(map(checks.unescape, texts) if unescape else texts)
+    watch = checks.Watch(lang)
+    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
+    blank: list[np.ndarray] = []
+    n = 0
+    for chunk in corpus.chunks(CHUNK):
+        watch.look(chunk.systems, chunk.sources, chunk.references)
+        if unescape:
+            chunk = _unescaped(chunk)
+        blank.append(_blank(chunk, empty, corpus, n))
+        batch = _stack(chunk, lang)
+        for spec, metric in metrics.items():
+            found = rows(metric, batch)
+            gathered[spec].append(found.reshape(len(chunk.systems), len(chunk), -1))
+        n += len(chunk)
+        if progress is not None:
+            progress(len(chunk))
+    tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
+    skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
+    if skipped.all():
+        raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
+    facts = {"refs": str(len(corpus.references) or 0), "lang": lang or "none", "empty": empty}
+    if unescape:
+        facts["unescape"] = "on"
+    names = tuple(corpus.systems)
+    results = _results(metrics, tables, names, skipped, facts, ci, seed)
+    _add_counts(results, watch, names, skipped)
+    return Result(
+        results,
+        names,
+        n,
+        lang,
+        tuple(watch.messages(unescaped=unescape)),
+        {name: watch.notes(name) for name in names},
+    )
+
+
+def rows(metric: Metric, batch: Segments) -> FloatArray:
+    """Statistics of a batch; empty hypotheses get the metric's worst row, if it declares one."""
+    worst = metric.worst_row
+    filled = [i for i, text in enumerate(batch.hypotheses) if text.strip()]
+    if worst is None or len(filled) == len(batch):
+        return metric.statistics(batch)
+    table = np.tile(np.asarray(worst, dtype=np.float64), (len(batch), 1))
+    if filled:
+        table[filled] = metric.statistics(batch.take(filled))
+    return table
+
+
+def _load(specs: Sequence[str], corpus: Corpus) -> dict[str, Metric]:
+    metrics: dict[str, Metric] = {}
+    have = {"source"} if corpus.sources is not None else set()
+    have |= {"reference"} if corpus.references else set()
+    for spec in specs:
+        if spec in metrics:
+            raise UsageError(f"The metric {spec!r} is asked for twice.")
+        metric = registry.load(spec).resolve(frozenset(have))
+        if missing := sorted(metric.needs - have):
+            flags = {"source": "a source (-s FILE)", "reference": "a reference (-r FILE)"}
+            needed = " and ".join(flags[m] for m in missing)
+            raise UsageError(f"{spec} needs {needed}, and none was given.")
+        metrics[spec] = metric
+    return metrics
+
+
+def _unescaped(chunk: Chunk) -> Chunk:
+    undo = checks.unescape
+    return Chunk(
+        {name: [undo(t) for t in texts] for name, texts in chunk.systems.items()},
+        None if chunk.sources is None else [undo(t) for t in chunk.sources],
+        None
+        if chunk.references is None
+        else [tuple(undo(t) for t in row) for row in chunk.references],
+    )
+
+
+def _blank(chunk: Chunk, empty: Empty, corpus: Corpus, offset: int) -> np.ndarray:
+    """Which segments have an empty hypothesis in some system; refuses them if asked to."""
+    found = np.zeros(len(chunk), dtype=bool)
+    for name, texts in chunk.systems.items():
+        mask = np.array([not text.strip() for text in texts], dtype=bool)
+        if empty == "error" and mask.any():
+            raise InputError(
+                "the hypothesis is empty",
+                file=corpus.systems[name].label,
+                line=offset + int(np.argmax(mask)) + 1,
+                remedy="Translate it, or allow it with --empty worst or --empty skip.",
+            )
+        found |= mask
+    return found
+
+
+def _stack(chunk: Chunk, lang: str | None) -> Segments:
+    times = len(chunk.systems)
+    return Segments(
+        [text for texts in chunk.systems.values() for text in texts],
+        None if chunk.sources is None else chunk.sources * times,
+        None if chunk.references is None else chunk.references * times,
+        lang,
+    )
+
+
+def _results(
+    metrics: dict[str, Metric],
+    tables: dict[str, FloatArray],
+    names: tuple[str, ...],
+    skipped: np.ndarray,
+    facts: dict[str, str],
+    ci: bool,
+    seed: int,
+) -> dict[str, MetricResult]:
+    objects = list(metrics.values())
+    kept = [table[:, ~skipped] for table in tables.values()]
+    n = kept[0].shape[1]
+    several = len(names) > 1
+    resampled = bootstrap.resampled_scores(objects, kept, seed=seed) if ci else None
+    swapped = paired.p_randomisation(objects, kept, seed=seed) if ci and several else None
+    results = {}
+    for j, (spec, metric) in enumerate(metrics.items()):
+        real = metric.system_score(kept[j].sum(axis=1), np.full(len(names), float(n)))
+        interval = None if resampled is None else bootstrap.interval(resampled[j])
+        p_boot = ranks = None
+        if resampled is not None and several:
+            p_boot = paired.p_bootstrap(resampled[j], real)
+        if resampled is not None and len(names) > 2:
+            ranks = paired.clusters(resampled[j], real, metric.higher_is_better)
+        systems = {}
+        for i, name in enumerate(names):
+            segments = metric.segment_score(tables[spec][i]).copy()
+            segments[skipped] = np.nan
+            versus = None
+            if i and p_boot is not None and swapped is not None:
+                versus = Versus(names[0], float(p_boot[i]), float(swapped[j][i]))
+            systems[name] = SystemScore(
+                float(real[i]),
+                segments,
+                None if interval is None else (float(interval[i, 0]), float(interval[i, 1])),
+                versus,
+                None if ranks is None else ranks[i],
+            )
+        signed = signature(metric, facts)
+        results[spec] = MetricResult(
+            metric.name, spec, signed, metric.higher_is_better, systems, dict(metric.notes)
+        )
+    return results
+
+
+def _add_counts(
+    results: dict[str, MetricResult],
+    watch: checks.Watch,
+    names: tuple[str, ...],
+    skipped: np.ndarray,
+) -> None:
+    blank = sum(watch.notes(name).get("empty", 0) for name in names)
+    for result in results.values():
+        result.notes["empty"] = blank
+        result.notes.setdefault("truncated", 0)
+        if skipped.any():
+            result.notes["skipped"] = int(skipped.sum())
+        for name, system in result.systems.items():
+            undefined = int(np.isnan(system.segments[~skipped]).sum())
+            if undefined:
+                result.notes[f"undefined in {name}"] = undefined

@@ -1,0 +1,149 @@
+"""What a run returns: scores by metric and system, ready for JSON and pandas.
+
+result["bleu"]["online-B"].score      one number
+result["bleu"]["online-B"].ci         (low, high), or None
+result["bleu"]["online-B"].segments   one number a segment, NaN where it is undefined
+result.to_dict()                      the JSON of DESIGN section 4
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mtgauge._version import __version__
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metrics.base import FloatArray
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A system tested against the baseline."""
+
+    system: str
+    p_bootstrap: float
+    p_randomisation: float
+
+    @property
+    def significant(self) -> bool:
+        """Both tests below 0.05."""
+        return max(self.p_bootstrap, self.p_randomisation) < 0.05
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    score: float
+    segments: FloatArray
+    ci: tuple[float, float] | None = None
+    versus: Versus | None = None
+    cluster: int | None = None
+
+
+@dataclass(frozen=True)
+class MetricResult(Mapping[str, SystemScore]):
+    """The systems' scores under one metric."""
+
+    name: str
+    spec: str
+    signature: str
+    higher_is_better: bool
+    systems: dict[str, SystemScore]
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, system: str) -> SystemScore:
+        return _get(self.systems, system, "system")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+
+@dataclass(frozen=True)
+class Result(Mapping[str, MetricResult]):
+    """All metrics of a run, keyed by their specs as they were given."""
+
+    metrics: dict[str, MetricResult]
+    systems: tuple[str, ...]
+    segments: int
+    lang: str | None = None
+    warnings: tuple[str, ...] = ()
+    checks: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def __getitem__(self, spec: str) -> MetricResult:
+        return _get(self.metrics, spec, "metric")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+        return {
+            "mtgauge": __version__,
+            "lang": self.lang,
+            "segments": self.segments,
+            "systems": list(self.systems),
+            "checks": self.checks,
+            "metrics": [_metric_dict(m, segments) for m in self.metrics.values()],
+        }
+
+    def to_pandas(self) -> Any:
+        """A data frame with one row a segment, system and metric."""
+        try:
+            import pandas
+        except ImportError:
+            raise ResourceError(
+                "to_pandas needs the package pandas: pip install 'mtgauge[pandas]'."
+            ) from None
+        return pandas.DataFrame(
+            [
+                {"metric": spec, "system": name, "segment": i, "score": float(value)}
+                for spec, metric in self.metrics.items()
+                for name, system in metric.systems.items()
+                for i, value in enumerate(system.segments, 1)
+            ]
+        )
+
+
+def _get(values: dict[str, Any], key: str, what: str) -> Any:
+    if key not in values:
+        raise UsageError(f"There is no {what} {key!r} in this result: it has {', '.join(values)}.")
+    return values[key]
+
+
+def _metric_dict(metric: MetricResult, segments: bool) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "spec": metric.spec,
+        "signature": metric.signature,
+        "higher_is_better": metric.higher_is_better,
+        "systems": {name: _system_dict(s, segments) for name, s in metric.systems.items()},
+        "notes": metric.notes,
+    }
+
+
+def _system_dict(system: SystemScore, segments: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"score": number(system.score)}
+    if system.ci is not None:
+        entry["ci"] = [number(x) for x in system.ci]
+    if segments:
+        entry["segments"] = [number(x) for x in system.segments.tolist()]
+    if system.versus is not None:
+        entry["versus"] = {
+            "system": system.versus.system,
+            "p_bootstrap": number(system.versus.p_bootstrap),
+            "p_randomisation": number(system.versus.p_randomisation),
+        }
+    if system.cluster is not None:
+        entry["cluster"] = system.cluster
+    return entry
+
+
+def number(value: float) -> float | None:
+    """A number for JSON: undefined is null."""
+    return float(value) if math.isfinite(value) else None

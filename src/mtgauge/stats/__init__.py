@@ -1,0 +1,1 @@
+"""From statistics rows to confidence: intervals, paired tests, clusters of systems."""
