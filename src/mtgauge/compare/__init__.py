@@ -1,0 +1,1 @@
+"""Comparing two texts: shared n-grams, edits, transport and greedy matching of vectors."""

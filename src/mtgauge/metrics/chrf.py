@@ -1,0 +1,147 @@
+"""chrF and chrF++ (Popović 2015, 2017), number for number sacrebleu's.
+
+    chrF = 100 * (1 + b^2) P R / (b^2 P + R)
+
+P and R are precision and recall of character n-grams (white space left out), averaged over the
+orders 1 to `char_order`; `word_order=2` adds word uni- and bigrams, which is chrF++. `beta` says
+how many times recall counts as much as precision: chrF1, chrF2 (the default), chrF3.
+
+    mtgauge score -t out.txt -r ref.txt -m chrf chrf:word_order=2 chrf:beta=3
+    chrf = mtgauge.load("chrf:word_order=2")
+
+The row is (hypothesis, reference, shared) counts of every order. Of several references the one
+with the best F is taken, segment by segment. Limits: characters of a wrong word that happens to
+be spelt alike earn credit; Chinese and Japanese have few characters a sentence, so scores there
+are low and coarse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mtgauge.compare.overlap import overlap
+from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
+from mtgauge.metrics._pairs import Pairs, distinct, sacrebleu_version
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.registry import metric
+
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_EPSILON = 1e-16  # sacrebleu's
+
+
+@metric("chrf")
+class Chrf(Metric):
+    summary = "F-score of character n-grams (1 to 6) against the reference."
+    meaning = (
+        "0 to 100, higher is better; 100 is a copy of the reference. Good systems reach 55 to 70 "
+        "on news in alphabetic scripts, unrelated text still gets 15 to 20. Needs no tokeniser "
+        "and forgives inflection, so it suits languages with rich endings better than BLEU."
+    )
+    paper = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation"
+
+    def __init__(
+        self,
+        char_order: int = 6,
+        word_order: int = 0,
+        beta: float = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+        eps_smoothing: bool = False,
+    ) -> None:
+        self.char_order = char_order
+        self.word_order = word_order
+        self.beta = beta
+        self.lowercase = lowercase
+        self.whitespace = whitespace
+        self.eps_smoothing = eps_smoothing
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        chars = [f"char{n}" for n in range(1, self.char_order + 1)]
+        words = [f"word{n}" for n in range(1, self.word_order + 1)]
+        return tuple(f"{k}_{unit}" for unit in chars + words for k in ("hyp", "ref", "match"))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (0.0, 100.0)
+
+    def versions(self) -> dict[str, str]:
+        return {"sacrebleu": sacrebleu_version()}
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        if self.char_order + self.word_order < 1:
+            raise UsageError("chrf: char_order and word_order are both 0; give one of them.")
+        work = distinct(batch).each_reference()
+        rows = np.concatenate(
+            [
+                order_counts(work, self._characters, self.char_order),
+                order_counts(work, self._words, self.word_order),
+            ],
+            axis=1,
+        )
+        return work.best(rows, self._score(rows))
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        return self._score(rows)
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        return self._score(totals)
+
+    def _score(self, rows: FloatArray) -> FloatArray:
+        hyp, ref, match = rows[:, 0::3], rows[:, 1::3], rows[:, 2::3]
+        return f_score(hyp, ref, match, self.beta, self.eps_smoothing)
+
+    def _characters(self, text: str) -> str:
+        text = text.lower() if self.lowercase else text
+        return text if self.whitespace else "".join(text.split())
+
+    def _words(self, text: str) -> list[str]:
+        """Words with one mark split off, at the end or else at the front, as chrF++ does it."""
+        words: list[str] = []
+        for word in (text.lower() if self.lowercase else text).split():
+            if len(word) > 1 and word[-1] in _PUNCTUATION:
+                words += [word[:-1], word[-1]]
+            elif len(word) > 1 and word[0] in _PUNCTUATION:
+                words += [word[0], word[1:]]
+            else:
+                words.append(word)
+        return words
+
+
+def order_counts(work: Pairs, split: Callable[[str], Sequence[str]], orders: int) -> FloatArray:
+    """(hypothesis, reference, shared) n-grams of every order, for pairs with one reference."""
+    left, right = work.prepare(split)
+    hyp_size = np.array([len(text) for text in left], dtype=np.int64)
+    ref_size = np.array([len(refs[0]) for refs in right], dtype=np.int64)[work.of]
+    order = np.arange(orders)
+    hyp = np.maximum(hyp_size[:, None] - order, 0)
+    ref = np.maximum(ref_size[:, None] - order, 0)
+    hyp[ref == 0] = 0  # an order that the reference is too short for does not count
+    counts = np.stack([hyp, ref, overlap(left, right, work.of, orders)], axis=2)
+    return np.asarray(counts.reshape(len(left), 3 * orders), dtype=np.float64)
+
+
+def f_score(
+    hyp: FloatArray, ref: FloatArray, match: FloatArray, beta: float, eps_smoothing: bool
+) -> FloatArray:
+    """100 * F from (rows, orders) counts.
+
+    Either the F of the mean precision and mean recall over the orders that both texts have, or
+    (`eps_smoothing`) the mean of the orders' F, an order without n-grams counting as almost 0.
+    """
+    weight = beta**2
+    precision = np.divide(match, hyp, out=np.full_like(match, _EPSILON), where=hyp > 0)
+    recall = np.divide(match, ref, out=np.full_like(match, _EPSILON), where=ref > 0)
+    if not eps_smoothing:
+        both = (hyp > 0) & (ref > 0)
+        orders = np.maximum(both.sum(axis=1), 1)
+        precision = np.where(both, precision, 0.0).sum(axis=1, keepdims=True) / orders[:, None]
+        recall = np.where(both, recall, 0.0).sum(axis=1, keepdims=True) / orders[:, None]
+    below = weight * precision + recall
+    above = (1 + weight) * precision * recall
+    empty = _EPSILON if eps_smoothing else 0.0
+    score = np.divide(above, below, out=np.full_like(below, empty), where=below > 0)
+    return np.asarray(100.0 * score.mean(axis=1))

@@ -1,0 +1,86 @@
+"""TER, translation edit rate (Snover et al. 2006), number for number sacrebleu's.
+
+    TER = 100 * edits / reference length
+
+Edits are insertions, deletions and substitutions of words, and shifts of a run of words, found
+greedily as Tercom does. With several references: the fewest edits to any, over their mean length.
+
+    mtgauge score -t out.txt -r ref.txt -m ter ter:normalized=on
+    ter = mtgauge.load("ter:case_sensitive=on")
+
+The row is (edits, reference length). Limits: text is split at white space unless `normalized`;
+Chinese and Japanese need `normalized=on,asian_support=on`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.metrics._pairs import distinct, sacrebleu_version
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.registry import metric
+
+
+@metric("ter")
+class Ter(Metric):
+    summary = "Word edits and shifts that turn the translation into the reference, per word."
+    meaning = (
+        "0 and up, in percent of the reference's words, lower is better; 0 is a copy, 100 is "
+        "also what an empty translation gets, and a translation far longer than the reference "
+        "exceeds it. Good systems reach 40 to 55 on news. Case is ignored unless case_sensitive."
+    )
+    paper = "Snover et al. 2006, A Study of Translation Edit Rate with Targeted Human Annotation"
+    higher_is_better = False
+    columns = ("edits", "ref_len")
+
+    def __init__(
+        self,
+        normalized: bool = False,
+        no_punct: bool = False,
+        asian_support: bool = False,
+        case_sensitive: bool = False,
+    ) -> None:
+        self.normalized = normalized
+        self.no_punct = no_punct
+        self.asian_support = asian_support
+        self.case_sensitive = case_sensitive
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (0.0, float("inf"))
+
+    @property
+    def worst(self) -> float:
+        return 100.0  # nothing translated: every word of the reference has to be inserted
+
+    def versions(self) -> dict[str, str]:
+        return {"sacrebleu": sacrebleu_version()}
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        from sacrebleu.metrics.lib_ter import translation_edit_rate
+        from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+        split = TercomTokenizer(**self.params())
+        work = distinct(batch)
+        left, right = work.prepare(lambda text: split(text.rstrip()).split())
+        rows = np.array(
+            [
+                (
+                    min(translation_edit_rate(words, ref)[0] for ref in right[k]),
+                    sum(map(len, right[k])) / len(right[k]),
+                )
+                for words, k in zip(left, work.of, strict=True)
+            ],
+            dtype=np.float64,
+        ).reshape(-1, 2)
+        return rows[work.rows]
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        edits, length = rows[:, 0], rows[:, 1]
+        # no reference words: 100 if there is anything to delete, else 0, as sacrebleu has it
+        without = (edits > 0).astype(np.float64)
+        return 100.0 * np.divide(edits, length, out=without, where=length > 0)
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        return self.segment_score(totals)
