@@ -1,0 +1,1 @@
+"""How far a metric may be trusted: its agreement with human judgements."""
