@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.metadata
+import importlib.util
 import pkgutil
 import types
 import typing
@@ -47,7 +47,9 @@ def _discover() -> None:
     _discovered = True
     for module in pkgutil.iter_modules(_package.__path__):
         importlib.import_module(f"{_package.__name__}.{module.name}")
-    for entry in importlib.metadata.entry_points(group="mtgauge.metrics"):
+    from importlib import metadata  # slow to import, and only needed here
+
+    for entry in metadata.entry_points(group="mtgauge.metrics"):
         entry.load()
 
 
@@ -59,7 +61,12 @@ def names() -> list[str]:
 
 def get(name: str) -> type[Metric]:
     """The class of a metric; an unknown name is refused with the nearest ones."""
-    _discover()
+    module = f"{_package.__name__}.{name}"
+    if name not in _METRICS and name.isidentifier() and importlib.util.find_spec(module):
+        # Most metrics live in a file of their own name: no need to import all the others.
+        importlib.import_module(module)
+    if name not in _METRICS:
+        _discover()
     if name not in _METRICS:
         near = difflib.get_close_matches(name, _METRICS, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}? " if near else ""

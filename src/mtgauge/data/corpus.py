@@ -150,7 +150,7 @@ def _texts(values: Sequence[str], what: str) -> list[str]:
 
 
 def _alternatives(entry: str | Sequence[str], i: int) -> tuple[str, ...]:
-    row = (entry,) if isinstance(entry, str) else tuple(entry)
+    row = tuple(entry) if isinstance(entry, list | tuple) else (entry,)
     if not row or not all(isinstance(text, str) for text in row):
         raise InputError(f"references[{i}] is not a text or a list of texts")
     return row

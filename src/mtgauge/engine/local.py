@@ -9,8 +9,8 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -26,10 +26,6 @@ from mtgauge.stats import bootstrap, paired
 
 Empty = Literal["worst", "skip", "error"]
 CHUNK = 2000
-
-
-class Progress(Protocol):
-    def __call__(self, segments: int) -> object: ...
 
 
 def score(
@@ -63,7 +59,7 @@ def score_corpus(
     unescape: bool = False,
     ci: bool = True,
     seed: int = bootstrap.SEED,
-    progress: Progress | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Result:
     """What `score` and the command line share."""
     if lang is not None:

@@ -1,7 +1,7 @@
 """One result, five formats: table, tsv, json, markdown, latex.
 
 The plain table fits 80 columns: metrics that do not fit beside each other go below. Numbers of one
-metric carry the same decimals, chosen from the width of the confidence interval's scale (100 or 1).
+metric carry the same decimals: two on a scale of 100, four on a scale of 1.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 
-from mtgauge.engine.result import MetricResult, Result, SystemScore
+from mtgauge.engine.result import MetricResult, Result
 
 WIDTH = 80
 
@@ -21,25 +21,34 @@ def render(result: Result, format: str, *, segments: bool = False) -> str:
 
 
 def decimals(metric: MetricResult) -> int:
-    """1 for scores on a scale of 100, 4 for scores on a scale of 1."""
+    """Two for scores on a scale of 100, four for scores on a scale of 1."""
     sizes = [abs(s.score) for s in metric.systems.values() if math.isfinite(s.score)]
     return 2 if max(sizes, default=0) > 2 else 4
 
 
-def _cell(system: SystemScore, places: int) -> str:
-    if not math.isfinite(system.score):
-        return "undefined"
-    text = f"{system.score:.{places}f}"
-    if system.ci is not None and all(map(math.isfinite, system.ci)):
-        text += f" ±{(system.ci[1] - system.ci[0]) / 2:.{places}f}"
-    return text
+def _column(metric: MetricResult) -> list[str]:
+    """One metric's cells, a system each, decimal points below each other.
+
+    * marks a difference to the baseline that both tests see, #n the rank.
+    """
+    places = decimals(metric)
+    scores = [_number(s.score, places) for s in metric.values()]
+    halves = ["" if s.ci is None else f" ±{_half(s.ci, places)}" for s in metric.values()]
+    wide, wider = max(map(len, scores)), max(map(len, halves))
+    cells = []
+    for system, score, half in zip(metric.values(), scores, halves, strict=True):
+        star = "*" if system.versus is not None and system.versus.significant else " "
+        rank = f" #{system.cluster}" if system.cluster is not None else ""
+        cells.append(f"{score.rjust(wide)}{half.ljust(wider)}{star}{rank}".rstrip())
+    return cells
 
 
-def _mark(metric: MetricResult, system: SystemScore) -> str:
-    """* where both tests see a difference to the baseline, and #n the cluster."""
-    star = "*" if system.versus is not None and system.versus.significant else " "
-    cluster = f" #{system.cluster}" if system.cluster is not None else ""
-    return star + cluster
+def _number(value: float, places: int) -> str:
+    return f"{value:.{places}f}" if math.isfinite(value) else "undefined"
+
+
+def _half(ci: tuple[float, float], places: int) -> str:
+    return _number((ci[1] - ci[0]) / 2, places)
 
 
 def _heading(metric: MetricResult) -> str:
@@ -47,20 +56,16 @@ def _heading(metric: MetricResult) -> str:
 
 
 def table(result: Result, segments: bool = False) -> str:
-    places = {spec: decimals(m) for spec, m in result.items()}
     names = [*result.systems]
     first = [
         "system",
         *(f"{n} (baseline)" if len(names) > 1 and n == names[0] else n for n in names),
     ]
-    columns = [
-        [_heading(m), *(_cell(m[n], places[spec]) + _mark(m, m[n]) for n in names)]
-        for spec, m in result.items()
-    ]
+    columns = [[_heading(metric), *_column(metric)] for metric in result.values()]
     blocks = ["\n".join(_align(block)) for block in _wrap(first, columns)]
     lines = ["\n\n".join(blocks)]
     if segments:
-        lines.append(_segment_table(result, places))
+        lines.append(_segment_table(result))
     lines.append(_legend(result))
     return "\n\n".join(line for line in lines if line) + "\n"
 
@@ -90,12 +95,12 @@ def _align(columns: list[list[str]]) -> list[str]:
     return rows
 
 
-def _segment_table(result: Result, places: dict[str, int]) -> str:
+def _segment_table(result: Result) -> str:
     columns = [["segment", *map(str, range(1, result.segments + 1))]]
     for spec, metric in result.items():
         for name in result.systems:
             values = metric[name].segments.tolist()
-            cells = ["-" if math.isnan(v) else f"{v:.{places[spec]}f}" for v in values]
+            cells = ["-" if math.isnan(v) else f"{v:.{decimals(metric)}f}" for v in values]
             columns.append([f"{spec} {name}", *cells])
     return "\n\n".join("\n".join(_align(b)) for b in _wrap(columns[0], columns[1:]))
 
@@ -150,11 +155,8 @@ def as_json(result: Result, segments: bool = False) -> str:
 
 def _grid(result: Result) -> list[list[str]]:
     head = ["system", *(_heading(m) for m in result.values())]
-    body = [
-        [name, *(_cell(m[name], decimals(m)) + _mark(m, m[name]).rstrip() for m in result.values())]
-        for name in result.systems
-    ]
-    return [head, *body]
+    columns = [[" ".join(cell.split()) for cell in _column(m)] for m in result.values()]
+    return [head, *map(list, zip(result.systems, *columns, strict=True))]
 
 
 def markdown(result: Result, segments: bool = False) -> str:

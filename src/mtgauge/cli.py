@@ -1,0 +1,82 @@
+"""The command line: parses arguments, hands them on, prints. No logic of its own.
+
+Results go to standard output; progress, warnings and speed to standard error.
+Exit codes: 0 done; 1 a fault of ours; 2 wrong usage; 3 bad input; 4 a model or resource is
+missing; 130 interrupted. A closed pipe ends quietly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from mtgauge._version import __version__
+from mtgauge.errors import MtgaugeError
+
+# command: (module that has `add_arguments` and `run`, one line of help)
+COMMANDS = {
+    "score": ("mtgauge.commands.score", "score systems, compare them, test the difference"),
+    "demo": ("mtgauge.commands.demo", "the main job on example data in the package"),
+    "metrics": ("mtgauge.commands.metrics", "what metrics there are, and how to read them"),
+    "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
+    "meta": ("mtgauge.meta.command", "how far a metric agrees with human judgements"),
+    "probe": ("mtgauge.meta.probe_command", "does a metric prefer translationese?"),
+    "remap": ("mtgauge.encode.remap_command", "fit and inspect remapped vector spaces (CLP, UMD)"),
+    "vectors": ("mtgauge.encode.vectors_command", "convert and inspect word-vector files"),
+    "train": ("mtgauge.train.command", "train encoders, language models and metrics"),
+    "kb": ("mtgauge.knowledge.command", "build, inspect and try a knowledge base"),
+    "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the return value is the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except MtgaugeError as error:
+        print(f"mtgauge: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("mtgauge: interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has gone; keep Python from complaining when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(arguments: list[str]) -> int:
+    name = next((a for a in arguments if not a.startswith("-")), None)
+    parser = _parser(name if name in COMMANDS else None)
+    args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help()
+        return 2
+    return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+
+
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    """The parser; only the command in question is imported, so that help is quick."""
+    parser = argparse.ArgumentParser(
+        prog="mtgauge",
+        description="Measure machine translation quality.",
+        epilog="Try: mtgauge demo. Help on a command: mtgauge score --help.",
+    )
+    parser.add_argument("--version", action="version", version=f"mtgauge {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == wanted:
+            importlib.import_module(module).add_arguments(sub)
+    return parser

@@ -1,0 +1,70 @@
+"""`mtgauge explain`: what one segment's score was made of."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from itertools import islice
+
+from mtgauge import registry
+from mtgauge.commands.shared import add_encoder_options, use_encoder_options
+from mtgauge.data import checks, readers
+from mtgauge.data.corpus import Corpus
+from mtgauge.data.segments import Segments
+from mtgauge.errors import InputError, UsageError
+from mtgauge.report.explain import render
+
+_EXAMPLES = """
+example:
+  mtgauge explain -s src.de -t sys.en -l de-en -m xmoverscore --segment 3
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    parser.add_argument("-t", "--translation", required=True, metavar="HYP")
+    parser.add_argument("-s", "--source", metavar="SRC")
+    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="REF")
+    parser.add_argument("-l", "--lang", metavar="PAIR")
+    parser.add_argument("-m", "--metric", required=True, metavar="METRIC")
+    parser.add_argument("--segment", type=int, required=True, metavar="N", help="counted from 1")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_encoder_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    use_encoder_options(args)
+    lang = None if args.lang is None else checks.language_pair(args.lang)
+    try:
+        corpus = Corpus.from_arguments([args.translation], args.source, args.references)
+        segment = _segment(corpus, args.segment, lang)
+    finally:
+        readers.forget_spooled()
+    have = frozenset(
+        side
+        for side, column in (("source", segment.sources), ("reference", segment.references))
+        if column is not None
+    )
+    metric = registry.load(args.metric).resolve(have)
+    if missing := metric.needs - have:
+        raise UsageError(f"{args.metric} needs a {' and a '.join(sorted(missing))}.")
+    if metric.needs_corpus:
+        metric.fit(corpus.reference_texts())
+    explanation = metric.explain(segment)
+    if args.json:
+        print(json.dumps(explanation.to_dict(), ensure_ascii=False))
+    else:
+        sys.stdout.write(render(explanation, colour=sys.stdout.isatty()))
+    return 0
+
+
+def _segment(corpus: Corpus, number: int, lang: str | None) -> Segments:
+    if len(corpus.systems) != 1:
+        names = ", ".join(corpus.systems)
+        raise UsageError(f"Explain one system at a time; name its column. There are: {names}.")
+    chunk = next(islice(corpus.chunks(1), number - 1, None), None) if number > 0 else None
+    if chunk is None:
+        raise InputError(f"there is no segment {number}", remedy="Segments are counted from 1.")
+    (texts,) = chunk.systems.values()
+    return Segments(texts, chunk.sources, chunk.references, lang)

@@ -1,0 +1,90 @@
+"""`mtgauge metrics [NAME]`: what there is and how to read it, read off the classes."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import math
+import textwrap
+import typing
+
+from mtgauge import registry
+from mtgauge.metrics.base import Metric
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="tell everything about one metric")
+
+
+def run(args: argparse.Namespace) -> int:
+    print(details(args.name) if args.name else overview())
+    return 0
+
+
+def overview() -> str:
+    """One line a metric."""
+    rows = [("metric", "needs", "best", "cost", "what it measures")]
+    for name in registry.names():
+        metric = registry.load(name)
+        best = "high" if metric.higher_is_better else "low"
+        rows.append((name, _needs(metric), best, metric.cost, metric.summary))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    room = 80 - sum(widths) - 8
+    lines = []
+    for row in rows:
+        lead = "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False))
+        first, *more = textwrap.wrap(row[4], max(room, 20)) or [""]
+        lines += [f"{lead}  {first}", *(" " * (len(lead) + 2) + text for text in more)]
+    return "\n".join([*lines, "", "More on one of them: mtgauge metrics NAME"])
+
+
+def details(name: str) -> str:
+    cls = registry.get(name)
+    metric = registry.load(name)
+    low, high = metric.bounds
+    facts = {
+        "needs": _needs(metric),
+        "range": f"{_bound(low)} to {_bound(high)}; "
+        + ("higher is better" if metric.higher_is_better else "lower is better"),
+        "empty hypothesis": f"{metric.worst:g}",
+        "languages": "any" if metric.languages is None else ", ".join(sorted(metric.languages)),
+        "cost": metric.cost,
+        "paper": metric.paper or "-",
+    }
+    lines = [f"{name}: {metric.summary}", ""]
+    lines += [*textwrap.wrap(metric.meaning, 80), ""] if metric.meaning else []
+    lines += _listed(facts)
+    hints = typing.get_type_hints(cls.__init__)
+    options = {
+        f"{key}={registry.format_value(default)}": _kind(hints.get(key, str))
+        for key, default in cls.defaults().items()
+    }
+    lines += ["", "options (with their defaults):" if options else "no options", *_listed(options)]
+    if inspect.getdoc(cls) and cls.__doc__:
+        lines += ["", inspect.cleandoc(cls.__doc__)]
+    return "\n".join(lines)
+
+
+def _listed(facts: dict[str, str]) -> list[str]:
+    width = max(map(len, facts), default=0)
+    lines = []
+    for key, value in facts.items():
+        wrapped = textwrap.wrap(value, max(30, 76 - width)) or [""]
+        lines.append(f"  {key.ljust(width)}  {wrapped[0]}")
+        lines += [" " * (width + 4) + more for more in wrapped[1:]]
+    return lines
+
+
+def _needs(metric: Metric) -> str:
+    return "+".join(sorted(metric.needs)) or "-"
+
+
+def _bound(value: float) -> str:
+    return f"{value:g}" if math.isfinite(value) else "unbounded"
+
+
+def _kind(hint: typing.Any) -> str:
+    if typing.get_origin(hint) is typing.Literal:
+        return " | ".join(map(str, typing.get_args(hint)))
+    names = {bool: "on | off", int: "whole number", float: "number", str: "text"}
+    return names.get(hint, str(hint).replace("typing.", ""))

@@ -1,0 +1,87 @@
+"""An explanation in the terminal: who met whom, at what price.
+
+Links are listed by what they contributed (weight x cost), the dearest first; colours run from green
+(cheap) to red (dear) when the output is a terminal. A matrix is drawn as blocks of shade, dark
+where two units are near.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+
+from mtgauge.metrics.base import Explanation
+
+_SHADES = " ░▒▓█"
+_COLOURS = (32, 33, 31)  # green, yellow, red
+
+
+def render(explanation: Explanation, *, colour: bool = False, width: int = 80) -> str:
+    """The explanation as plain text."""
+    parts = [f"{explanation.metric}: {explanation.score:.4f}"]
+    if explanation.links:
+        parts.append(_links(explanation, colour))
+    if explanation.matrix is not None and explanation.matrix.size:
+        parts.append(_heat_map(explanation, width))
+    if explanation.facts:
+        parts.append("\n".join(_fact(key, value) for key, value in explanation.facts.items()))
+    return "\n\n".join(parts) + "\n"
+
+
+def _links(explanation: Explanation, colour: bool) -> str:
+    links = sorted(explanation.links, key=lambda x: -x.weight * x.cost)
+    top = max((x.cost for x in links), default=0.0) or 1.0
+    left = [explanation.left[x.i] for x in links]
+    right = [explanation.right[x.j] for x in links]
+    wide = [max(map(_cells, column), default=0) for column in (left, right)]
+    head = (
+        f"{_pad(explanation.left_side, max(wide[0], len(explanation.left_side)))}    "
+        f"{_pad(explanation.right_side, max(wide[1], len(explanation.right_side)))}  "
+        "weight    cost   weight x cost"
+    )
+    lines = [head]
+    for link, a, b in zip(links, left, right, strict=True):
+        text = (
+            f"{_pad(a, max(wide[0], len(explanation.left_side)))} -> "
+            f"{_pad(b, max(wide[1], len(explanation.right_side)))}  "
+            f"{link.weight:6.3f}  {link.cost:6.3f}  {link.weight * link.cost:14.4f}"
+        )
+        if colour:
+            shade = _COLOURS[min(2, int(3 * link.cost / top))]
+            text = f"\x1b[{shade}m{text}\x1b[0m"
+        lines.append(text)
+    return "\n".join(lines)
+
+
+def _heat_map(explanation: Explanation, width: int) -> str:
+    """Rows are the left units, columns (numbered) the right ones; dark is near."""
+    matrix = np.asarray(explanation.matrix)
+    lead = max(map(_cells, explanation.left), default=0) + 1
+    columns = max(1, (width - lead) // 3)
+    low, high = float(matrix.min()), float(matrix.max())
+    scale = (high - matrix) / (high - low) if high > low else np.ones_like(matrix)
+    lines = []
+    for start in range(0, matrix.shape[1], columns):
+        shown = range(start, min(start + columns, matrix.shape[1]))
+        lines.append(" " * lead + "".join(f"{j + 1:>3}" for j in shown))
+        for i, unit in enumerate(explanation.left):
+            cells = (_SHADES[int(4 * scale[i, j] + 0.5)] * 2 for j in shown)
+            lines.append(_pad(unit, lead) + "".join(f" {cell}" for cell in cells))
+        lines += [f"{j + 1:>3} {explanation.right[j]}" for j in shown]
+    return "\n".join(lines)
+
+
+def _fact(key: str, value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"{key}: {', '.join(map(str, value)) or 'none'}"
+    return f"{key}: {value:.4f}" if isinstance(value, float) else f"{key}: {value}"
+
+
+def _cells(text: str) -> int:
+    """Width in terminal cells: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _pad(text: str, width: int) -> str:
+    return text + " " * (width - _cells(text))

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtgauge.data import checks
+from mtgauge.errors import InputError, UsageError
+
+
+@pytest.mark.parametrize("pair", ["de-en", "zh-en", "pt_BR-en", "kk-ru"])
+def test_language_pairs(pair: str) -> None:
+    assert checks.language_pair(pair) == pair
+
+
+@pytest.mark.parametrize("pair", ["de", "german-english", "de-en-fr", "DE-EN", "", "d-e", "de en"])
+def test_nonsense_pairs_are_refused(pair: str) -> None:
+    with pytest.raises(UsageError, match="-l de-en"):
+        checks.language_pair(pair)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"caf\xe9\n", r"a.txt, line 7: byte 4 \(0xe9\) is not UTF-8.*iconv"),
+        (b"a\0b\n", "line 7: the line holds a NUL"),
+        (b"a\rb\n", r"carriage return stands inside the line \(character 2\)"),
+    ],
+)
+def test_faults_name_file_line_and_remedy(raw: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        checks.decode_line(raw, "a.txt", 7)
+
+
+def test_utf16_is_recognised() -> None:
+    with pytest.raises(InputError, match="UTF-16, not UTF-8"):
+        checks.decode_line("Hallo\n".encode("utf-16"), "a.txt", 1)
+
+
+def test_windows_line_end_and_byte_order_mark_are_removed() -> None:
+    assert checks.decode_line(b"\xef\xbb\xbfHallo\r\n", "a.txt", 1) == "Hallo"
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"])))
+def test_any_clean_line_survives(text: str) -> None:
+    assert checks.decode_line(text.encode() + b"\n", "a.txt", 2) == text
+
+
+@given(st.integers(0, 199), st.integers(0, 2**32 - 1))
+def test_uneven_files_part_where_a_line_was_lost(lost: int, seed: int) -> None:
+    lengths = np.random.default_rng(seed).integers(5, 300, size=200)
+    shorter = np.delete(lengths, lost)
+    error = checks.refuse_uneven(["a.txt", "b.txt"], [shorter, lengths])
+    part = int(str(error).split("near line ")[1].split(":")[0])
+    # lines of equal length beside the lost one cannot be told from it
+    assert np.array_equal(np.delete(lengths, min(part - 1, 199)), shorter)
+    assert "a.txt has 199, b.txt has 200" in str(error)
+
+
+def test_unescape_undoes_double_escapes() -> None:
+    assert checks.unescape("don&amp;apos;t &quot;x&quot; A&B") == 'don\'t "x" A&B'
+
+
+def watched(
+    hypotheses: list[str],
+    references: list[str],
+    sources: list[str] | None = None,
+    lang: str | None = None,
+) -> str:
+    watch = checks.Watch(lang)
+    watch.look({"sys": hypotheses}, sources, [(r,) for r in references])
+    return "\n".join(watch.messages())
+
+
+def test_suspicions_are_counted_and_told() -> None:
+    text = watched(
+        ["", "Guten Tag.", "Это по-русски.", "5 &lt; 6", "one\u2028two"],
+        ["a b c d e f"] * 5,
+        ["x", "Guten Tag.", "y", "z", "w"],
+        "de-en",
+    )
+    assert "sys: 1 empty line(s)" in text
+    assert "sys: 1 line(s) copy the source" in text
+    assert "sys: 1 line(s) are not in the script" in text
+    assert "sys: 1 line(s) hold HTML escapes" in text
+    assert "U+2028" in text
+
+
+def test_clean_text_raises_no_suspicion() -> None:
+    assert (
+        watched(["The cat sat, then left."] * 6, ["The cat sat. It left."] * 6, None, "de-en") == ""
+    )
+
+
+def test_one_sided_tokenisation_and_casing_are_told() -> None:
+    plain = ["The cat sat down, then left."] * 6
+    tokens = ["the cat sat down , then left ."] * 6
+    text = watched(tokens, plain)
+    assert "sys: tokenised (spaces before punctuation), but the references not" in text
+    assert "sys: lower-cased, but the references not" in text
+    text = watched(plain, tokens)
+    assert "the references: tokenised (spaces before punctuation), but sys not" in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "expected"),
+    [
+        ("zh", "猫坐在垫子上。", True),
+        ("zh", "The cat sat.", False),
+        ("ru", "Кот сидит.", True),
+        ("ru", "Kot sidit.", False),
+        ("en", "Über alles", True),
+        ("en", "12", True),
+        ("vi", "Tiếng Việt", True),
+    ],
+)
+def test_scripts(lang: str, text: str, expected: bool) -> None:
+    letters = checks.expected_letters(lang)
+    assert letters is not None
+    assert checks.in_script(text, letters) is expected
+
+
+def test_languages_of_two_scripts_are_not_checked() -> None:
+    assert checks.expected_letters("sr") is None

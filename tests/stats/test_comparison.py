@@ -1,0 +1,130 @@
+"""Resampling as matrix products, checked against loops and against sacrebleu's own tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, TER
+from sacrebleu.significance import PairedTest
+
+from mtgauge import registry, score
+from mtgauge.metrics.base import Metric
+from mtgauge.stats import bootstrap, paired
+
+WORDS = "the a cat dog sat ran on under mat tree and slowly quickly was red blue very old".split()
+
+
+class Mean(Metric):
+    """The plain mean, to test resampling itself."""
+
+
+def corpus(n: int, noise: float, seed: int) -> tuple[list[str], list[str]]:
+    rng = np.random.default_rng(seed)
+    references = [" ".join(rng.choice(WORDS, size=rng.integers(5, 18))) for _ in range(n)]
+    noisy = []
+    for text in references:
+        words = [rng.choice(WORDS) if rng.random() < noise else w for w in text.split()]
+        noisy.append(" ".join(words))
+    return references, noisy
+
+
+def test_counts_are_resamples_with_replacement() -> None:
+    blocks = list(bootstrap._counts(50, 200, seed=3))
+    counts = np.concatenate(blocks)
+    assert counts.shape == (200, 50)
+    assert (counts.sum(axis=1) == 50).all()
+    assert counts.var() == pytest.approx(1.0, abs=0.1)  # binomial(50, 1/50)
+
+
+def test_blocks_do_not_change_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = np.concatenate(list(bootstrap._counts(30, 40, seed=1)))
+    monkeypatch.setattr(bootstrap, "_BLOCK", 100)
+    parts = np.concatenate(list(bootstrap._counts(30, 40, seed=1)))
+    np.testing.assert_array_equal(whole, parts)
+
+
+def test_resampled_means_equal_a_loop() -> None:
+    rows = np.random.default_rng(0).normal(size=(2, 25, 1))
+    (found,) = bootstrap.resampled_scores([Mean()], [rows], resamples=30, seed=7)
+    counts = np.concatenate(list(bootstrap._counts(25, 30, seed=7)))
+    for draw, line in zip(counts, found, strict=True):
+        picked = np.repeat(np.arange(25), draw.astype(int))
+        np.testing.assert_allclose(line, rows[:, picked, 0].mean(axis=1))
+
+
+def test_interval_covers_the_mean_of_a_normal_sample() -> None:
+    rows = np.random.default_rng(5).normal(10, 2, size=(1, 400, 1))
+    (found,) = bootstrap.resampled_scores([Mean()], [rows])
+    ((low, high),) = bootstrap.interval(found)
+    half = 1.96 * rows.std() / 20
+    assert low == pytest.approx(rows.mean() - half, abs=0.05)
+    assert high == pytest.approx(rows.mean() + half, abs=0.05)
+
+
+@pytest.mark.parametrize(("spec", "peer"), [("bleu", BLEU), ("ter", TER)])
+@pytest.mark.parametrize("noise", [0.32, 0.36])
+def test_p_values_agree_with_sacrebleu(spec: str, peer: type, noise: float) -> None:
+    references, base = corpus(120, 0.3, seed=1)
+    _, other = corpus(120, noise, seed=1)
+    found = score({"base": base, "other": other}, references=references, metrics=[spec])[spec]
+    versus = found["other"].versus
+    assert versus is not None
+    for kind, ours in (("bs", versus.p_bootstrap), ("ar", versus.p_randomisation)):
+        test = PairedTest(
+            [("base", base), ("other", other)],
+            {spec: peer()},
+            [references],
+            test_type=kind,
+            n_samples=1000,
+        )
+        theirs = next(v for k, v in test()[1].items() if k != "System")[1].p_value
+        spread = 4 * np.sqrt(2 * max(theirs, 0.01) / 1000)  # four standard deviations
+        assert ours == pytest.approx(theirs, abs=spread)
+
+
+def test_identical_systems_do_not_differ() -> None:
+    references, base = corpus(40, 0.3, seed=2)
+    result = score({"a": base, "b": list(base)}, references=references, metrics=["bleu"])
+    versus = result["bleu"]["b"].versus
+    assert versus is not None
+    assert (versus.p_bootstrap, versus.p_randomisation) == (1.0, 1.0)
+
+
+def test_clusters_part_only_where_all_above_beat_all_below() -> None:
+    rng = np.random.default_rng(0)
+    hard = rng.normal(size=300)  # segments differ in difficulty, alike for all systems
+    means = [0.0, 2.0, 2.001, 4.0]
+    rows = np.array([m + hard + 0.1 * rng.normal(size=300) for m in means])[..., None]
+    (found,) = bootstrap.resampled_scores([Mean()], [rows])
+    real = rows.mean(axis=(1, 2))
+    assert paired.clusters(found, real, higher_is_better=True) == [4, 2, 2, 1]
+    assert paired.clusters(found, real, higher_is_better=False) == [1, 2, 2, 4]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**31), st.floats(-3, 3))
+def test_p_values_are_probabilities_and_do_not_see_sign(seed: int, shift: float) -> None:
+    a = np.random.default_rng(seed).normal(size=(2, 20, 1))
+    a[1] += shift
+    (up,) = paired.p_randomisation([Mean()], [a], trials=99)
+    (down,) = paired.p_randomisation([Mean()], [-a], trials=99)
+    assert (up > 0).all()
+    assert (up <= 1).all()
+    np.testing.assert_array_equal(up, down)
+
+
+def test_undefined_scores_give_undefined_p() -> None:
+    rows = np.ones((2, 10, 1))
+    rows[1, 3] = np.nan
+    (p,) = paired.p_randomisation([Mean()], [rows], trials=20)
+    assert np.isnan(p[1])
+
+
+def test_all_metrics_see_the_same_draw() -> None:
+    references, base = corpus(60, 0.3, seed=3)
+    both = score({"s": base}, references=references, metrics=["bleu", "chrf"])
+    alone = score({"s": base}, references=references, metrics=["chrf"])
+    assert both["chrf"]["s"].ci == alone["chrf"]["s"].ci
+    assert registry.load("chrf").higher_is_better

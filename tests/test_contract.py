@@ -1,0 +1,167 @@
+"""The promises every registered metric keeps; a new metric passes without touching this file."""
+
+from __future__ import annotations
+
+import socket
+
+import numpy as np
+import pytest
+
+from mtgauge import registry
+from mtgauge.data.segments import Segments
+from mtgauge.engine.local import rows, score
+from mtgauge.metrics.base import Metric
+from mtgauge.signature import restore, signature
+
+SOURCES = [
+    "Der Bus nach Köln fährt um 9 Uhr ab.",
+    "Ich glaube nicht, dass sie heute noch kommt.",
+    "Ja.",
+    "Die Stadt Leipzig baut 250 neue Wohnungen.",
+    "Wo hast du meine Brille hingelegt?",
+]
+REFERENCES = [
+    ("The bus to Cologne leaves at 9 o'clock.",),
+    ("I don't think she will come today.",),
+    ("Yes.",),
+    ("The city of Leipzig is building 250 new flats.",),
+    ("Where did you put my glasses?",),
+]
+GOOD = [
+    "The bus to Cologne departs at 9.",
+    "I do not believe that she is still coming today.",
+    "Yes.",
+    "The city of Leipzig builds 250 new apartments.",
+    "Where have you put my glasses?",
+]
+BAD = ["The bus goes.", "I believe she comes today!", "No 😀", "", "Where where where is 12 my"]
+BOTH = Segments(GOOD + BAD, SOURCES * 2, REFERENCES * 2, "de-en")
+
+
+@pytest.fixture(params=registry.names())
+def metric(request: pytest.FixtureRequest) -> Metric:
+    found = registry.load(request.param).resolve(frozenset({"source", "reference"}))
+    if found.needs_corpus:
+        found.fit(text for row in REFERENCES for text in row)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a metric tried to reach the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def segment_scores(metric: Metric, batch: Segments) -> np.ndarray:
+    return metric.segment_score(rows(metric, batch))
+
+
+def same(metric: Metric, a: np.ndarray, b: np.ndarray) -> None:
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a, b, rtol=0, atol=metric.tolerance)
+
+
+def test_declares_itself(metric: Metric) -> None:
+    assert metric.summary
+    assert metric.meaning
+    assert metric.needs <= {"source", "reference"}
+    assert metric.cost in {"surface", "vectors", "encoder"}
+    low, high = metric.bounds
+    assert low < high
+    assert np.isfinite(metric.worst)
+
+
+def test_one_row_a_segment(metric: Metric) -> None:
+    found = rows(metric, BOTH)
+    assert found.shape == (len(BOTH), len(metric.columns))
+    assert found.dtype == np.float64
+    assert metric.segment_score(found).shape == (len(BOTH),)
+
+
+def test_within_bounds(metric: Metric) -> None:
+    found = segment_scores(metric, BOTH)
+    found = found[~np.isnan(found)]
+    low, high = metric.bounds
+    assert (found >= low - 1e-9).all()
+    assert (found <= high + 1e-9).all()
+
+
+def test_alone_and_in_any_batch_and_order(metric: Metric) -> None:
+    whole = segment_scores(metric, BOTH)
+    alone = np.concatenate([segment_scores(metric, BOTH.take([i])) for i in range(len(BOTH))])
+    same(metric, alone, whole)
+    order = [7, 0, 3, 9, 1, 5, 2, 8, 6, 4]
+    same(metric, segment_scores(metric, BOTH.take(order)), whole[order])
+
+
+def test_same_input_same_output(metric: Metric) -> None:
+    np.testing.assert_array_equal(rows(metric, BOTH), rows(metric, BOTH))
+
+
+def test_system_score_depends_on_sums_alone(metric: Metric) -> None:
+    found = rows(metric, BOTH)
+    five = np.array([5.0, 5.0])
+    at_once = metric.system_score(np.array([found[:5].sum(0), found[5:].sum(0)]), five)
+    one_by_one = [
+        metric.system_score(part.sum(0)[None], np.array([5.0]))[0]
+        for part in (found[:5], found[5:])
+    ]
+    np.testing.assert_allclose(at_once, one_by_one, rtol=1e-12, atol=0)
+
+
+def test_all_systems_at_once_equals_one_by_one(metric: Metric) -> None:
+    def run(systems: dict[str, list[str]]) -> dict[str, float]:
+        result = score(systems, SOURCES, list(REFERENCES), [metric.name], "de-en", ci=False)
+        return {name: s.score for name, s in result[metric.name].items()}
+
+    together = run({"good": GOOD, "bad": BAD})
+    same(metric, np.array([run({"good": GOOD})["good"]]), np.array([together["good"]]))
+    same(metric, np.array([run({"bad": BAD})["bad"]]), np.array([together["bad"]]))
+
+
+def test_empty_hypothesis_gets_the_worst(metric: Metric) -> None:
+    (found,) = segment_scores(metric, Segments([""], SOURCES[:1], REFERENCES[:1], "de-en"))
+    assert found == pytest.approx(metric.worst)
+
+
+def test_odd_texts_do_not_break_it(metric: Metric) -> None:
+    odd = [
+        "   ",
+        "😀",
+        "猫坐在垫子上。",
+        "مرحبا بالعالم",
+        "x" * 300,
+        "a " * 400,
+        "it's 3\u20284 &amp;",
+    ]
+    batch = Segments(odd, ["Hallo."] * len(odd), [("Hello.",)] * len(odd), "de-en")
+    assert len(segment_scores(metric, batch)) == len(odd)
+
+
+def test_signature_round_trip(metric: Metric) -> None:
+    text = signature(metric, {"refs": "1"})
+    again = restore(text)
+    assert again.params() == metric.params()
+    assert signature(again, {"refs": "1"}) == text
+
+
+def test_spec_and_clone_round_trip(metric: Metric) -> None:
+    assert registry.load(registry.spec_of(metric)).params() == metric.params()
+    assert metric.clone().params() == metric.params()
+
+
+def test_unknown_option_is_refused(metric: Metric) -> None:
+    from mtgauge.errors import UsageError
+
+    with pytest.raises(UsageError, match="has no option 'nonsense'"):
+        registry.load(f"{metric.name}:nonsense=1")
+
+
+def test_better_system_scores_better(metric: Metric) -> None:
+    found = rows(metric, BOTH)
+    good, bad = metric.system_score(
+        np.array([found[:5].sum(0), found[5:].sum(0)]), np.array([5.0, 5.0])
+    )
+    assert (good > bad) == metric.higher_is_better
