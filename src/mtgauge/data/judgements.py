@@ -17,18 +17,17 @@ WMT data is distributed; columns are found by name, so their order does not matt
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data import checks
+from mtgauge.data import checks, readers
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
 
@@ -77,6 +76,31 @@ class Judgements:
             if self.references is None
             else [tuple(clean(text) for text in row) for row in self.references],
             self.lp,
+        )
+
+    def take(self, rows: IntArray, data: str | None = None) -> Judgements:
+        """The given rows, in ascending order; pairs with a row outside are dropped."""
+        rows = np.sort(np.asarray(rows, dtype=np.int64))
+        new = np.full(len(self), -1, dtype=np.int64)
+        new[rows] = np.arange(len(rows))
+        pairs = None if self.pairs is None else new[self.pairs]
+
+        def pick(column: Sequence[Any] | None) -> Any:
+            return None if column is None else [column[row] for row in rows]
+
+        return replace(
+            self,
+            data=self.data if data is None else data,
+            systems=pick(self.systems),
+            sids=pick(self.sids),
+            human=self.human[rows],
+            hypotheses=pick(self.hypotheses),
+            sources=pick(self.sources),
+            references=pick(self.references),
+            raw=None if self.raw is None else self.raw[rows],
+            pairs=None if pairs is None else pairs[(pairs >= 0).all(axis=1)],
+            scores={name: values[rows] for name, values in self.scores.items()},
+            lines=None if self.lines is None else self.lines[rows],
         )
 
     def rows_by_system(self) -> dict[str, IntArray]:
@@ -249,36 +273,27 @@ def _read_test_set_folder(
 def table_lines(path: Path, *, any_space: bool = False) -> Iterator[tuple[int, list[str]]]:
     """(line number, fields) of a table, header first; every line has the header's width."""
     width = 0
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, raw in enumerate(stream, start=1):
-                text = checks.decode_line(raw, path, number)
-                fields = text.split() if any_space else text.split("\t")
-                if number == 1:
-                    width = len(fields)
-                elif not text and not any_space:
-                    raise InputError("the line is empty", file=path, line=number)
-                elif len(fields) != width:
-                    raise InputError(
-                        f"{len(fields)} columns where the header has {width}",
-                        file=path,
-                        line=number,
-                        remedy="Columns are separated by one tab; texts may hold none.",
-                    )
-                yield number, fields
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"the file cannot be unpacked ({error})", file=path) from None
-    if not width:
-        raise InputError("the file is empty", file=path)
+    for number, text in readers._raw_lines(path, str(path)):
+        fields = text.split() if any_space else text.split("\t")
+        if number == 1:
+            width = len(fields)
+        elif len(fields) != width:
+            raise InputError(
+                f"{len(fields)} columns where the header has {width}",
+                file=path,
+                line=number,
+                remedy="Columns are separated by one space."
+                if any_space
+                else "Columns are separated by one tab; texts may hold none.",
+            )
+        yield number, fields
 
 
 def text_lines(path: Path) -> list[str]:
     """The lines of a plain text file."""
     if not path.is_file():
         raise InputError("the file is missing", file=path)
-    body = path.read_bytes()
-    raw = body.removesuffix(b"\n").split(b"\n") if body else []
-    return [checks.decode_line(line, path, i) for i, line in enumerate(raw, start=1)]
+    return [text for _, text in readers._raw_lines(path, str(path))]
 
 
 def parse_score(text: str, path: Path, line: int, column: str) -> float:

@@ -1,0 +1,180 @@
+"""Statistics rows kept on disk, so that no text is scored twice by the same metric.
+
+    cache = RowCache(folder)
+    rows = cache.rows(metric, batch)         scores what is new, reads the rest
+
+A row is keyed by the metric's signature, the language pair, the texts, and a fingerprint of the
+code and models that make scores: a changed formula can never be answered with an old number. A
+metric that learns from the corpus (NIST) is keyed by that corpus too.
+
+The store is one SQLite file in write-ahead mode. Each batch is one transaction, so a run that is
+killed goes on where it stopped, and two processes may share the file. Rows are plain float64
+bytes: nothing is unpickled. Limits: notes that a metric counts while scoring (truncated texts) are
+counted only for texts scored now; a network drive may not support the locking that SQLite needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+import mtgauge
+from mtgauge.data.segments import Segments
+from mtgauge.engine import local
+from mtgauge.errors import ResourceError
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.signature import signature
+
+_SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")
+_QUESTION = 500  # keys a query; SQLite allows 999 parameters in old builds
+_PATIENCE = 60.0  # seconds to wait for another process that writes
+
+
+def default_folder() -> Path:
+    """$MTGAUGE_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("MTGAUGE_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"
+
+
+class RowCache:
+    """Rows of any metric by text; `folder` is made on first use."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder) / "rows.sqlite"
+        self.hits = self.misses = 0
+        self._known: dict[tuple[str, str | None, str], bytes] = {}  # metrics already identified
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # one statement a transaction unless BEGIN says otherwise
+            self._store = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            self._store.execute("PRAGMA journal_mode=WAL")
+            self._store.execute("PRAGMA synchronous=NORMAL")
+            self._store.execute(
+                "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise self._fault(error) from None
+
+    def close(self) -> None:
+        self._store.close()
+
+    def rows(self, metric: Metric, batch: Segments, corpus: str = "") -> FloatArray:
+        """Statistics of a batch, as `engine.local.rows` gives them; new ones are stored.
+
+        `corpus` names what a fitted metric has learnt from: see `corpus_digest`.
+        """
+        if not len(batch):
+            return local.rows(metric, batch)
+        about = (repr(metric), batch.lang, corpus)
+        if about not in self._known:
+            self._known[about] = _identity(metric, batch.lang, corpus)
+        keys = _keys(self._known[about], batch)
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}
+        found = self._read(list(first))
+        new = [key for key in first if key not in found]
+        self.hits += len(first) - len(new)
+        self.misses += len(new)
+        if new:
+            fresh = local.rows(metric, batch.take([first[key] for key in new]))
+            fresh = np.ascontiguousarray(fresh, dtype=np.float64)
+            self._write(new, fresh)
+            found |= dict(zip(new, fresh, strict=True))
+        return np.stack([found[key] for key in keys])
+
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
+        found: dict[bytes, FloatArray] = {}
+        try:
+            for start in range(0, len(keys), _QUESTION):
+                part = keys[start : start + _QUESTION]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, row FROM rows WHERE key IN ({marks})"
+                for key, row in self._store.execute(query, part):
+                    found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
+        return found
+
+    def _write(self, keys: Sequence[bytes], rows: FloatArray) -> None:
+        values = ((key, row.astype("<f8").tobytes()) for key, row in zip(keys, rows, strict=True))
+        try:
+            self._store.execute("BEGIN IMMEDIATE")
+            # another process may have stored the same text meanwhile: the rows are equal
+            self._store.executemany("INSERT OR IGNORE INTO rows VALUES (?, ?)", values)
+            self._store.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._store.in_transaction:
+                self._store.execute("ROLLBACK")
+            raise self._fault(error) from None
+
+    def _fault(self, error: Exception) -> ResourceError:
+        return ResourceError(
+            f"{self.path}: the score cache cannot be used ({error}). "
+            "Delete it, choose another folder with --cache DIR, or go without: --no-cache."
+        )
+
+
+def corpus_digest(texts: Iterable[str]) -> str:
+    """A short name for the texts a metric is fitted on."""
+    digest = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        data = text.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def _identity(metric: Metric, lang: str | None, corpus: str) -> bytes:
+    # a fresh clone, since a signature may settle options while it scores (BLEU's tokeniser)
+    parts = [signature(metric.clone()), str(lang), corpus, code_fingerprint()]
+    parts += [_stamp(Path(v)) for v in metric.params().values() if isinstance(v, str) and v]
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
+
+
+def _keys(identity: bytes, batch: Segments) -> list[bytes]:
+    """One key a row; lengths go in, so that no two lists of texts read alike."""
+    sources = batch.sources or [""] * len(batch)
+    references = batch.references or [()] * len(batch)
+    keys = []
+    for hypothesis, source, refs in zip(batch.hypotheses, sources, references, strict=True):
+        digest = hashlib.blake2b(identity, digest_size=16)
+        for text in (hypothesis, source, *refs):
+            data = text.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "little") + data)
+        keys.append(digest.digest())
+    return keys
+
+
+@lru_cache(maxsize=1)
+def code_fingerprint() -> str:
+    """Digest of the code that makes scores, and of size and time of the models shipped."""
+    root = Path(mtgauge.__file__).parent
+    digest = hashlib.blake2b(digest_size=16)
+    for folder in _SCORING:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix == ".py":
+                digest.update(path.read_bytes())
+            elif path.is_file() and "__pycache__" not in path.parts:
+                digest.update(_stamp(path).encode())
+    return digest.hexdigest()
+
+
+def _stamp(path: Path) -> str:
+    """Name, size and time of a file or of the files in a folder; empty where there is none.
+
+    A parameter that is a path (a model, a file of vectors) must not be answered from the cache
+    after the file has changed.
+    """
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+        stats = [(file.name, file.stat()) for file in files]
+    except OSError:
+        return ""
+    return ";".join(f"{name}:{s.st_size}:{s.st_mtime_ns}" for name, s in stats)
