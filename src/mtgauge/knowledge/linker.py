@@ -1,0 +1,202 @@
+"""The linker: all mentions of known entities in a text, by longest match over the aliases.
+
+    linker = KnowledgeLinker(KnowledgeBase.open())
+    linker.link(["Včera byl v Praze."], "cs")     # [[Mention(12, 17, "Praze", ("geonames:3067696",), ...)]]
+
+How a text is read. It is divided into words (single characters where a script has no spaces). Each
+distinct word is looked up once: as it stands, by its dictionary form and by its cut endings, and
+what the aliases of the language contain is kept; nearly all words keep nothing, so a text costs
+one dictionary access a word. From every word that begins an alias the longest match is taken.
+
+Rules of case: an alias with a capital is matched only by a word with one, unless the text has no
+capitals at all. A capital proves nothing at the start of a sentence, in German, or in a text
+without capitals: there a name that is also an ordinary word ("Reading") is a weak mention.
+
+Mentions inside longer ones are kept if they are concepts ("organisations" in "non-governmental
+organisations"), as in the paper; "York" in "New York" is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from mtgauge.knowledge.keys import SPACELESS, WORD, fold, plain
+from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.morphology import Morphology
+from mtgauge.knowledge.numbers import NumberFinder, number_words
+from mtgauge.knowledge.store import IS_CASED, IS_SURE, IS_WEAK, KnowledgeBase
+
+_NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
+_SENTENCE_OPENERS = '.!?:…»«"„“”‘‚(–—•|/'
+_UNCOUNTED = frozenset({"scale"})
+_CACHE_LIMIT = 500_000
+
+
+class KnowledgeLinker:
+    """Links against a knowledge base; `numbers` adds figures, dates, currencies and addresses."""
+
+    def __init__(self, kb: KnowledgeBase, numbers: bool = True, inflected: bool = True) -> None:
+        self.kb = kb
+        self.numbers = numbers
+        self.inflected = inflected
+        self._matchers: dict[str, _Matcher] = {}
+
+    def link(self, texts: Sequence[str], lang: str) -> list[list[Mention]]:
+        matcher = self._matchers.get(lang)
+        if matcher is None:
+            matcher = self._matchers[lang] = _Matcher(self.kb, lang, self.numbers, self.inflected)
+        return [matcher.mentions(text) for text in texts]
+
+
+class _Matcher:
+    """The linker for one language."""
+
+    def __init__(self, kb: KnowledgeBase, lang: str, numbers: bool, inflected: bool) -> None:
+        self._kb = kb
+        self._lang = lang
+        index = kb.index(lang)
+        self._phrases, self._words = index.phrases, index.words
+        self._inflected = inflected
+        self._forms: dict[str, tuple[str, ...]] = {}
+        self._finder: NumberFinder | None = None
+        self._number_words: dict[str, str] = {}
+        if numbers:
+            scales = {
+                fold(name): int(id.rpartition("/")[2]) for name, id in kb.aliases(lang, "scale")
+            }
+            self._finder = NumberFinder(lang, scales)
+            self._number_words = number_words(lang)
+
+    def mentions(self, text: str) -> list[Mention]:
+        """All mentions in one text."""
+        found = self._names(text)
+        if self._finder is not None:
+            figures = self._finder.find(text)
+            if figures:
+                found = [m for m in found if not _inside(m, figures)] + figures
+        found.sort(key=lambda m: (m.begin, -m.end))
+        return found
+
+    def _names(self, text: str) -> list[Mention]:
+        tokens = list(WORD.finditer(text))
+        forms = [self._forms_of(token.group()) for token in tokens]
+        found: list[Mention] = []
+        covered = -1  # the token up to which a longer mention already reaches
+        for i, options in enumerate(forms):
+            if not options:
+                continue
+            length, codes = self._longest(forms, i)
+            if not length:
+                word = self._number_words.get(options[0]) if self._number_words else None
+                if word is not None:
+                    token = tokens[i]
+                    found.append(
+                        Mention(token.start(), token.end(), token.group(), (word,), "number", True)
+                    )
+                continue
+            mention = self._mention(text, tokens[i].start(), tokens[i + length - 1].end(), codes)
+            if mention is None or (i + length - 1 <= covered and mention.category != "concept"):
+                continue
+            covered = max(covered, i + length - 1)
+            found.append(mention)
+        return found
+
+    def _longest(
+        self, forms: list[tuple[str, ...]], i: int
+    ) -> tuple[int, int | tuple[int, ...] | None]:
+        """(number of words, codes) of the longest alias that begins at word i; (0, None): none."""
+        best: tuple[int, int | tuple[int, ...] | None] = (0, None)
+        for form in forms[i]:
+            reach = self._words.get(form, 0)
+            if reach == 0:
+                continue
+            if best[0] == 0:
+                codes = self._phrases.get(form)
+                if codes is not None:
+                    best = (1, codes)
+            keys = [form]
+            for n in range(2, min(reach, len(forms) - i) + 1):
+                keys = [f"{key} {word}" for key in keys for word in forms[i + n - 1]]
+                if not keys:
+                    break
+                if n > best[0]:
+                    for key in keys:
+                        codes = self._phrases.get(key)
+                        if codes is not None:
+                            best = (n, codes)
+                            break
+        return best
+
+    def _forms_of(self, word: str) -> tuple[str, ...]:
+        """The words of aliases that `word` may stand for; remembered for every distinct word."""
+        forms = self._forms.get(word)
+        if forms is None:
+            if len(self._forms) > _CACHE_LIMIT:
+                self._forms.clear()
+            forms = self._forms[word] = self._look_up(word)
+        return forms
+
+    def _look_up(self, word: str) -> tuple[str, ...]:
+        folded = fold(word)
+        known = self._words
+        found = dict.fromkeys(form for form in (folded, plain(folded)) if form in known)
+        if folded in self._number_words:
+            found.setdefault(folded)
+        if not self._inflected or len(word) < 3 or word.isdigit():
+            return tuple(found)
+        morphology = _morphology(self._lang)
+        found.update((form, None) for form in morphology.lemmas(word) if form in known)
+        if not found and not word[0].islower():
+            guesses = (form for form in morphology.guesses(word) if known.get(form))
+            found.update((form, None) for form in list(guesses)[:3])
+        return tuple(found)
+
+    def _mention(
+        self, text: str, begin: int, end: int, codes: int | tuple[int, ...] | None
+    ) -> Mention | None:
+        """The mention that a match makes, or None where the rules of case refuse it."""
+        several = codes if isinstance(codes, tuple) else (codes,) if codes is not None else ()
+        surface = text[begin:end]
+        capital = surface[0].isupper() or surface[0].isdigit()
+        caseless = not capital and text.islower()
+        fitting = [code for code in several if capital or caseless or not code & IS_CASED]
+        if not fitting:
+            return None
+        entities = [self._kb.entity(code) for code in fitting]
+        if entities[0].category in _UNCOUNTED:
+            return None
+        weak = all(code & IS_WEAK for code in fitting) or (
+            self._inflected
+            and not any(code & IS_SURE for code in fitting)
+            and self._is_ordinary(text, begin, end, entities[0].category)
+        )
+        ids = tuple(dict.fromkeys(entity.id for entity in entities))
+        return Mention(begin, end, surface, ids, entities[0].category, weak)
+
+    def _is_ordinary(self, text: str, begin: int, end: int, category: str) -> bool:
+        """Whether what was matched may be an ordinary word, its capital due to something else."""
+        surface = text[begin:end]
+        if " " in surface or not surface[0].isalpha() or surface.isupper():
+            return False
+        morphology = _morphology(self._lang)
+        if category == "organisation":
+            return morphology.is_known(surface)  # brands borrow ordinary words and first names
+        before = text[:begin].rstrip()
+        at_start = not before or before[-1] in _SENTENCE_OPENERS
+        proves = surface[0].isupper() and not at_start and self._lang not in _NOUNS_ARE_CAPITALISED
+        return not proves and category == "place" and morphology.is_common(surface)
+
+
+@lru_cache(maxsize=16)
+def _morphology(lang: str) -> Morphology:
+    return Morphology(lang)
+
+
+def _inside(mention: Mention, figures: list[Mention]) -> bool:
+    return any(f.begin < mention.end and mention.begin < f.end for f in figures)
+
+
+def is_spaceless(text: str) -> bool:
+    """Whether the text is (partly) in a script without spaces."""
+    return SPACELESS.search(text) is not None

@@ -1,0 +1,192 @@
+"""Numbers, dates, currencies, percentages, URLs and e-mail addresses as entities.
+
+Ids are normalised values, so 1 234,5 (Czech), 1.234,5 (German) and 1,234.5 (English) are one
+entity `num:1234.5`, and "3 млн", "300万" and "3 million" are `num:3000000`. A date is its day, month
+and year: 24.12.2018 and "24 December 2018" share `num:24`, `cldr:month/12` and `num:2018`.
+
+    NumberFinder("de", scales={"millionen": 6}).find("1,5 Millionen Euro")
+
+A number that can be read two ways ("1.234") carries both ids, the language's own reading first;
+number words ("three", "drei") are weak mentions: they may support a match, but are not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from mtgauge.knowledge.keys import fold
+from mtgauge.knowledge.mention import Mention
+
+# languages that write 1,234.5; all others write 1.234,5 or 1 234,5
+_POINT = frozenset("en zh ja ko th he hi gu bn pa ta te mr ur ar fa ga cy ms fil sw ne si km my".split())
+_DIGITS = r"[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0ae6-\u0aef\u09e6-\u09ef\uff10-\uff19]"
+_SPACES = "   "
+_PARTS = re.compile(
+    rf"""(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+    |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)
+    |(?P<date>(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d(?!\d))
+    |(?P<iso>(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d))
+    |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
+    |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
+    |(?P<sign>[%٪%$€£¥¥₽₺₹₸₴₩₪฿])""",
+    re.VERBOSE,
+)
+_SIGNS = {
+    "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"),
+    "€": ("EUR",), "£": ("GBP", "EGP"), "¥": ("JPY", "CNY"), "¥": ("CNY", "JPY"), "₽": ("RUB",),
+    "₺": ("TRY",), "₹": ("INR",), "₸": ("KZT",), "₴": ("UAH",), "₩": ("KRW",), "₪": ("ILS",),
+    "฿": ("THB",),
+}  # fmt: skip
+_SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
+_SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]{1,14})")
+_WORDS: dict[str, str] = {
+    # one to twelve, by language
+    "en": "one two three four five six seven eight nine ten eleven twelve",
+    "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "cs": "jeden dva tři čtyři pět šest sedm osm devět deset jedenáct dvanáct",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
+    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen yksitoista kaksitoista",
+    "et": "üks kaks kolm neli viis kuus seitse kaheksa üheksa kümme üksteist kaksteist",
+    "lv": "viens divi trīs četri pieci seši septiņi astoņi deviņi desmit vienpadsmit divpadsmit",
+    "lt": "vienas du trys keturi penki šeši septyni aštuoni devyni dešimt vienuolika dvylika",
+    "tr": "bir iki üç dört beş altı yedi sekiz dokuz on - -",
+    "ro": "unu doi trei patru cinci șase șapte opt nouă zece unsprezece doisprezece",
+    "kk": "бір екі үш төрт бес алты жеті сегіз тоғыз он - -",
+    "gu": "એક બે ત્રણ ચાર પાંચ છ સાત આઠ નવ દસ અગિયાર બાર",
+    "zh": "一 二 三 四 五 六 七 八 九 十 - -",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+}
+_MORE: dict[str, dict[str, int]] = {
+    "en": {
+        "a": 1, "an": 1, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6,
+        "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "thirteen": 13, "fourteen": 14,
+        "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,
+        "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+        "eighty": 80, "ninety": 90, "hundred": 100, "dozen": 12,
+    },
+    "zh": {"两": 2, "百": 100},
+}  # fmt: skip
+
+
+def number_words(lang: str) -> dict[str, str]:
+    """{folded word: id} of the small numbers of a language."""
+    words = {
+        word: value
+        for value, word in enumerate(_WORDS.get(lang, "").split(), start=1)
+        if word != "-"
+    }
+    return {fold(word): f"num:{value}" for word, value in (words | _MORE.get(lang, {})).items()}
+
+
+class NumberFinder:
+    """Finds numbers and the like in texts of one language; `scales` maps folded words to powers."""
+
+    def __init__(self, lang: str, scales: Mapping[str, int]) -> None:
+        self._decimal = "." if lang in _POINT else ","
+        self._scales = _SHORT_SCALES | dict(scales)
+
+    def find(self, text: str) -> list[Mention]:
+        found: list[Mention] = []
+        for match in _PARTS.finditer(text):
+            kind = str(match.lastgroup)
+            if kind in ("date", "iso"):
+                found += _date(match, day_first=self._decimal == ",")
+            elif kind in ("group", "plain"):
+                found.append(self._number(match, text))
+            else:
+                found.append(_other(match, kind))
+        return found
+
+    def _number(self, match: re.Match[str], text: str) -> Mention:
+        values = list(self._readings(match.group(), grouped=match.lastgroup == "group"))
+        end = match.end()
+        following = _SCALE.match(text, end)
+        power = self._scale(following.group(1)) if following else None
+        if following and power:
+            values = [value.scaleb(power[0]) for value in values]
+            end = following.start(1) + power[1]
+        ids = tuple(dict.fromkeys(f"num:{_canonical(value)}" for value in values))
+        return Mention(match.start(), end, text[match.start() : end], ids, "number", False)
+
+    def _scale(self, word: str) -> tuple[int, int] | None:
+        """(power, length) of the scale that a word is or, where words are not spaced, begins with."""
+        folded = fold(word)
+        if folded in self._scales:
+            return self._scales[folded], len(word)
+        if "\u4e00" <= word[0] <= "\u9fff":
+            for length in (2, 1):
+                if folded[:length] in self._scales:
+                    return self._scales[folded[:length]], length
+        return None
+
+    def _readings(self, text: str, grouped: bool) -> Iterator[Decimal]:
+        digits = "".join(str(int(c)) if c.isdigit() else c for c in text)
+        marks = [c for c in digits if not c.isdigit()]
+        if not marks:
+            yield Decimal(digits)
+            return
+        last = marks[-1]
+        head, tail = digits.rsplit(last, 1)
+        whole = re.sub(r"\D", "", digits)
+        fraction = Decimal(re.sub(r"\D", "", head) + "." + tail)
+        if last not in ".,":
+            yield Decimal(whole)
+        elif not grouped or marks.count(last) != len(marks):
+            yield fraction  # 12,5 or 1.234,5: the last mark can only be the decimal one
+        elif len(marks) > 1:
+            yield Decimal(whole)  # 1.234.567
+        elif last == self._decimal:
+            yield from (fraction, Decimal(whole))
+        else:
+            yield from (Decimal(whole), fraction)
+
+
+def _canonical(value: Decimal) -> str:
+    text = f"{value.normalize():f}"
+    return text
+
+
+def _other(match: re.Match[str], kind: str) -> Mention:
+    begin, end, text = match.start(), match.end(), match.group()
+    if kind == "sign":
+        if text in "%٪%":
+            return Mention(begin, end, text, ("unit:percent",), "unit", False)
+        codes = tuple(f"cldr:currency/{code}" for code in _SIGNS[text])
+        return Mention(begin, end, text, codes, "currency", False)
+    stripped = text.rstrip(".,;:!?)]'")
+    value = stripped.casefold().removeprefix("https://").removeprefix("http://")
+    id = f"{kind}:{value.removeprefix('www.').rstrip('/')}"
+    return Mention(begin, begin + len(stripped), stripped, (id,), "address", False)
+
+
+def _date(match: re.Match[str], day_first: bool) -> list[Mention]:
+    """Day, month and year of a date in figures; an open order of day and month keeps both."""
+    parts = list(re.finditer(r"\d+", match.group()))
+    values = [int(part.group()) for part in parts]
+    if match.lastgroup == "iso":
+        year, month, day = 0, 1, 2
+    else:
+        year = 2
+        month_second = values[0] > 12 or (day_first and values[1] <= 12)
+        day, month = (0, 1) if month_second else (1, 0)
+    if not 1 <= values[month] <= 12:
+        day, month = month, day
+    offset = match.start()
+    found = []
+    for i, part in enumerate(parts):
+        if i == month and 1 <= values[i] <= 12:
+            ids: tuple[str, ...] = (f"cldr:month/{values[i]}",)
+            if i != 2 and year == 2 and 1 <= values[day] <= 12:
+                ids += (f"cldr:month/{values[day]}",)
+            category = "date"
+        else:
+            ids, category = (f"num:{values[i]}",), "number"
+            if i == day and year == 2 and 1 <= values[day] <= 12:
+                ids += (f"num:{values[month]}",)
+        begin, end = offset + part.start(), offset + part.end()
+        found.append(Mention(begin, end, part.group(), ids, category, False))
+    return found

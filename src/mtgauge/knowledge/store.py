@@ -1,0 +1,391 @@
+"""The knowledge base: one SQLite file of entities and their names in many languages.
+
+    sources   (source, name, licence, version)      where a row comes from
+    entities  (entity, id, category, label, source)  id: Q42, geonames:3067696, cldr:territory/CZ...
+    aliases   (lang, key, entity, name, preference, flags, source)
+    meta      (schema, built)
+
+`key` is the name folded by `keys.key_of`; `preference` (0 to 1) orders the entities that share a
+name. An alias below `WEAK` (an adjective, an old or untrusted name) may support a match but is
+never counted as a mention by itself; one at `SURE` or above is taken without further questions. `lang` is an ISO 639-1 code, or `und-Latn`, `und-Cyrl`, ...
+for names whose source does not say the language: they serve every language of that script.
+
+    with KnowledgeBase.open() as kb:            # the embedded one
+        kb.languages(), kb.counts()
+        index = kb.index("cs")                  # {"praha": 17, ...}: what the linker matches
+
+The embedded file is stored compressed and unpacked once into the user's cache folder, then opened
+read-only and shared by all processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.knowledge.keys import key_of
+
+SCHEMA = 1
+WEAK = 0.5
+SURE = 0.95
+IS_WEAK, IS_CASED, IS_SURE = 1, 2, 4
+_FLAG_BITS = 3
+EMBEDDED = Path(__file__).parent.parent / "models" / "kb"
+SCRIPTS = {
+    "Cyrl": "ru uk be bg mk sr kk ky mn tg tt ba cv os ce",
+    "Hani": "zh ja",
+    "Grek": "el",
+    "Arab": "ar fa ur ps ug ckb sd",
+    "Hebr": "he yi",
+    "Deva": "hi mr ne sa",
+    "Gujr": "gu",
+    "Beng": "bn as",
+    "Guru": "pa",
+    "Taml": "ta",
+    "Telu": "te",
+    "Knda": "kn",
+    "Mlym": "ml",
+    "Orya": "or",
+    "Sinh": "si",
+    "Thai": "th",
+    "Laoo": "lo",
+    "Mymr": "my",
+    "Khmr": "km",
+    "Geor": "ka",
+    "Armn": "hy",
+    "Ethi": "am ti",
+    "Hang": "ko",
+}
+_SCRIPT_OF = {lang: script for script, langs in SCRIPTS.items() for lang in langs.split()}
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE sources (
+    source INTEGER PRIMARY KEY, name TEXT UNIQUE, licence TEXT NOT NULL, version TEXT NOT NULL);
+CREATE TABLE entities (
+    entity INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, category TEXT NOT NULL,
+    label TEXT NOT NULL, source INTEGER NOT NULL REFERENCES sources);
+CREATE TABLE aliases (
+    lang TEXT, key TEXT, entity INTEGER REFERENCES entities, name TEXT NOT NULL,
+    preference REAL NOT NULL, flags INTEGER NOT NULL, source INTEGER NOT NULL REFERENCES sources,
+    PRIMARY KEY (lang, key, entity)) WITHOUT ROWID;
+"""
+
+
+class Entity(NamedTuple):
+    """One thing: a stable id, what kind of thing it is, and its English (or main) name."""
+
+    id: str
+    category: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """All names of one language, ready to match.
+
+    `phrases[key]` is a code or several (best first): `entity << 3 | flags`, where the flags are
+    IS_WEAK, IS_CASED (written with a capital letter) and IS_SURE. `words[word]` is the number of words of the longest alias that begins with `word`, 0
+    for words that occur only later in one.
+    """
+
+    phrases: dict[str, int | tuple[int, ...]]
+    words: dict[str, int]
+
+
+def script_of(lang: str) -> str:
+    """ISO 15924 code of the script a language is written in; Latin unless known otherwise."""
+    return _SCRIPT_OF.get(lang, "Latn")
+
+
+class KnowledgeBase:
+    """A knowledge base opened for reading."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise ResourceError(f"There is no knowledge base {self.path}. Make one: mtgauge kb build.")
+        # immutable: the file is never written again, so no locks and no shared-memory files
+        self._db = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        self._entities: dict[int, Entity] = {}
+        self._indexes: dict[str, Index] = {}
+        try:
+            row = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise InputError(
+                f"not a knowledge base, or a damaged one ({error})",
+                file=path,
+                remedy="Build it again with: mtgauge kb build.",
+            ) from None
+        if row is None or row[0] != str(SCHEMA):
+            self._db.close()
+            raise InputError(
+                f"the knowledge base has schema {row[0] if row else 'none'}, this version reads {SCHEMA}",
+                file=path,
+                remedy="Build it again with: mtgauge kb build.",
+            )
+
+    @classmethod
+    def open(cls, spec: str = "embedded") -> KnowledgeBase:
+        """The embedded knowledge base, or the one in the file `spec`."""
+        return cls(_unpacked() if spec == "embedded" else spec)
+
+    def languages(self) -> frozenset[str]:
+        """Languages with names of their own (not merely those that share a script)."""
+        rows = self._query("SELECT DISTINCT lang FROM aliases")
+        return frozenset(str(lang) for (lang,) in rows if not lang.startswith("und"))
+
+    def index(self, lang: str) -> Index:
+        """All names of a language, tagged with it or with its script alone; loaded once."""
+        if lang not in self._indexes:
+            known = self.languages()
+            if lang not in known:
+                raise UsageError(
+                    f"The knowledge base has no language {lang!r}. It has: {' '.join(sorted(known))}."
+                )
+            self._indexes[lang] = self._load(lang)
+        return self._indexes[lang]
+
+    def _load(self, lang: str) -> Index:
+        phrases: dict[str, int | tuple[int, ...]] = {}
+        words: dict[str, int] = {}
+        rows = self._query(
+            f"SELECT key, entity << {_FLAG_BITS} | flags FROM aliases WHERE lang IN (?, ?) "
+            "ORDER BY preference DESC, entity",
+            (lang, f"und-{script_of(lang)}"),
+        )
+        for key, code in rows:
+            held = phrases.get(key)
+            if held is not None:
+                several = held if isinstance(held, tuple) else (held,)
+                # the same entity may be named by its language and by its script
+                if all(code >> _FLAG_BITS != other >> _FLAG_BITS for other in several):
+                    phrases[key] = (*several, code)
+                continue
+            phrases[key] = code
+            if " " in key:
+                first, *rest = key.split(" ")
+                words[first] = max(words.get(first, 0), 1 + len(rest))
+                for word in rest:
+                    words.setdefault(word, 0)
+            elif words.get(key, 0) == 0:
+                words[key] = 1
+        return Index(phrases, words)
+
+    def entity(self, code: int) -> Entity:
+        """The entity behind a code of the index."""
+        number = code >> _FLAG_BITS
+        if number not in self._entities:
+            row = next(
+                self._query("SELECT id, category, label FROM entities WHERE entity = ?", (number,))
+            )
+            self._entities[number] = Entity(*row)
+        return self._entities[number]
+
+    def name(self, id: str, lang: str) -> str | None:
+        """The preferred name of an entity in a language, or None."""
+        rows = self._query(
+            "SELECT name FROM aliases JOIN entities USING (entity) WHERE id = ? AND lang = ? "
+            "ORDER BY preference DESC, length(name) LIMIT 1",
+            (id, lang),
+        )
+        row = next(rows, None)
+        return None if row is None else str(row[0])
+
+    def aliases(self, lang: str, category: str) -> Iterator[tuple[str, str]]:
+        """(name, entity id) of all names of a category in a language."""
+        rows = self._query(
+            "SELECT a.name, e.id FROM aliases a JOIN entities e USING (entity) "
+            "WHERE a.lang = ? AND e.category = ?",
+            (lang, category),
+        )
+        return ((str(name), str(id)) for name, id in rows)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """{language: {category: number of names}}, and under "*" the number of entities."""
+        table: dict[str, dict[str, int]] = {}
+        for category, n in self._query("SELECT category, count(*) FROM entities GROUP BY category"):
+            table.setdefault("*", {})[category] = n
+        rows = self._query(
+            "SELECT lang, category, count(*) FROM aliases JOIN entities USING (entity) "
+            "GROUP BY lang, category ORDER BY lang"
+        )
+        for lang, category, n in rows:
+            table.setdefault(lang, {})[category] = n
+        return table
+
+    def sources(self) -> list[tuple[str, str, str, int]]:
+        """(name, licence, version, number of names) of every source."""
+        rows = self._query(
+            "SELECT name, licence, version, (SELECT count(*) FROM aliases a "
+            "WHERE a.source = s.source) FROM sources s ORDER BY name"
+        )
+        return [(str(a), str(b), str(c), int(n)) for a, b, c, n in rows]
+
+    def fingerprint(self) -> str:
+        """Eight hex digits that tell this knowledge base from another, for the signature."""
+        row = next(self._query("SELECT value FROM meta WHERE name = 'fingerprint'"), None)
+        return "?" if row is None else str(row[0])
+
+    def _query(self, sql: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                f"the knowledge base is damaged ({error})",
+                file=self.path,
+                remedy="Build it again with: mtgauge kb build.",
+            ) from None
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class KnowledgeWriter:
+    """Writes a knowledge base; rows with an id that is already there are merged into it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        fresh = not self.path.exists()
+        self._db = sqlite3.connect(self.path)
+        if fresh:
+            self._db.executescript(_TABLES)
+            self.set("schema", str(SCHEMA))
+        elif self.get("schema") != str(SCHEMA):
+            raise InputError(
+                f"cannot be added to: its schema is not {SCHEMA}",
+                file=path,
+                remedy="Build into a new file.",
+            )
+        self._source = 0
+
+    def source(self, name: str, licence: str, version: str) -> None:
+        """What the rows added from now on come from."""
+        self._db.execute(
+            "INSERT INTO sources (name, licence, version) VALUES (?, ?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET licence = excluded.licence, version = excluded.version",
+            (name, licence, version),
+        )
+        row = self._db.execute("SELECT source FROM sources WHERE name = ?", (name,)).fetchone()
+        self._source = int(row[0])
+
+    def add(
+        self, id: str, category: str, label: str, aliases: Iterable[tuple[str, str, float]]
+    ) -> None:
+        """One entity with its (language, name, preference) aliases; the higher preference stays."""
+        if not self._source:
+            raise UsageError("KnowledgeWriter.source must be called before add.")
+        self._db.execute(
+            "INSERT INTO entities (id, category, label, source) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (id, category, label, self._source),
+        )
+        number = self._db.execute("SELECT entity FROM entities WHERE id = ?", (id,)).fetchone()[0]
+        rows = [
+            (lang, key, number, name, round(preference, 2), _flags(name, preference), self._source)
+            for lang, name, preference in aliases
+            if (key := key_of(name))
+        ]
+        self._db.executemany(
+            "INSERT INTO aliases VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lang, key, entity) "
+            "DO UPDATE SET preference = excluded.preference, flags = excluded.flags "
+            "WHERE excluded.preference > preference",
+            rows,
+        )
+
+    def has(self, id: str) -> bool:
+        row = self._db.execute("SELECT 1 FROM entities WHERE id = ?", (id,)).fetchone()
+        return row is not None
+
+    def set(self, name: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def get(self, name: str) -> str | None:
+        try:
+            row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        except sqlite3.DatabaseError:
+            return None
+        return None if row is None else str(row[0])
+
+    def commit(self) -> None:
+        """Make what was added so far durable: a build that breaks off loses nothing before it."""
+        self._db.commit()
+
+    def finish(self) -> None:
+        """Fingerprint, pack and close the file."""
+        digest = hashlib.sha256()
+        rows = "SELECT lang, key, id, preference FROM aliases JOIN entities USING (entity) "
+        for row in self._db.execute(rows + "ORDER BY lang, key, id"):
+            digest.update(repr(row).encode())
+        self.set("fingerprint", digest.hexdigest()[:8])
+        self._db.commit()
+        self._db.execute("VACUUM")
+        self._db.close()
+
+    def close(self) -> None:
+        self._db.commit()
+        self._db.close()
+
+
+def _flags(name: str, preference: float) -> int:
+    cased = any(char.isupper() for char in name)
+    trust = IS_WEAK if preference < WEAK else IS_SURE if preference >= SURE else 0
+    return trust | (IS_CASED if cased else 0)
+
+
+def embedded_card() -> dict[str, object]:
+    """The embedded knowledge base's card: what is in it, from where, under which licence."""
+    card: dict[str, object] = json.loads((EMBEDDED / "card.json").read_text(encoding="utf-8"))
+    return card
+
+
+@lru_cache(maxsize=1)
+def _unpacked() -> Path:
+    """The embedded file, unpacked once into the cache folder (or a temporary one)."""
+    packed = EMBEDDED / "kb.sqlite.xz"
+    if not packed.is_file():
+        raise ResourceError("The embedded knowledge base is missing from this installation.")
+    name = f"kb-{embedded_card()['fingerprint']}.sqlite"
+    for folder in (_cache_folder(), Path(tempfile.gettempdir()) / "mtgauge"):
+        target = folder / name
+        if target.is_file():
+            return target
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
+                partial.write(lzma.decompress(packed.read_bytes()))
+            # another process may be unpacking too: the rename is atomic and either file will do
+            os.replace(partial.name, target)
+        except OSError:
+            continue
+        return target
+    raise ResourceError(
+        "The embedded knowledge base cannot be unpacked: neither the cache folder nor the "
+        "temporary folder can be written to. Set XDG_CACHE_HOME to a folder that can."
+    )
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"

@@ -1,0 +1,269 @@
+"""KoBE: are the entities of the source in the translation? (Gekhman et al., 2020)
+
+    recall = matches / source entities
+    penalty = 1 if c < 2 s else exp(1 - c / (2 s))       s, c: entities of source and candidate
+    KoBE = penalty * recall                              over sums of the whole corpus
+
+No reference is needed, and the score can be explained: these entities are lost. The knowledge base
+ships with the package (places, currencies, languages, brands, dates); numbers, addresses and names
+outside the knowledge base are entities too.
+
+    metric = load("kobe")                       # defaults: best for users
+    load("kobe:preset=paper")                   # percent with the authors' rounding, no numbers/names
+    load("kobe:kb=my.sqlite,against=reference")
+
+A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
+counted in the notes. Known limits: people are found by spelling and sound, not by identity; the
+penalty is the paper's only guard against invented entities (`measure=f1` is a stricter one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
+from mtgauge.knowledge.agreement import Agreement, agree
+from mtgauge.knowledge.mention import Linker, Mention
+from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
+from mtgauge.registry import metric
+
+Pair = tuple[str, str]
+
+
+@metric("kobe")
+class Kobe(Metric):
+    summary = "Share of the source's entities that the translation keeps; needs no reference."
+    meaning = "1: every name, place, number and date of the source is in the translation; 0: none."
+    paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
+    columns = ("matches", "source_entities", "candidate_entities")
+
+    def __init__(
+        self,
+        kb: str = "embedded",
+        against: Literal["source", "reference"] = "source",
+        measure: Literal["recall", "precision", "f1"] = "recall",
+        preset: Literal["default", "paper"] = "default",
+        numbers: bool = True,
+        names: bool = True,
+        filter_language: bool = True,
+        annotations: str | None = None,
+        weights: tuple[str, ...] = (),
+    ) -> None:
+        self.kb = kb
+        self.against = against
+        self.measure = measure
+        self.preset = preset
+        self.numbers = numbers
+        self.names = names
+        self.filter_language = filter_language
+        self.annotations = annotations
+        self.weights = weights
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({self.against})
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (0.0, 100.0 if self.preset == "paper" else 1.0)
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """Languages of the knowledge base; None where annotations replace it."""
+        if not self._has_base:
+            return None
+        if self.kb == "embedded":
+            from mtgauge.knowledge.store import embedded_card
+
+            return frozenset(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
+        return self._base().languages()
+
+    def versions(self) -> dict[str, str]:
+        if not self._has_base:
+            return {}
+        if self.kb == "embedded":
+            from mtgauge.knowledge.store import embedded_card
+
+            return {"kb": str(embedded_card()["fingerprint"])}
+        return {"kb": str(self._base().fingerprint())}
+
+    def use(self, linker: Linker) -> None:
+        """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
+        self.__dict__["_linker"] = self.__dict__["_own_linker"] = linker
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        weights = self._weights()
+        rows = np.zeros((len(batch), 3))
+        for row, found in zip(rows, self._agreements(batch), strict=True):
+            kept = sum(weights.get(s.category, 1.0) for s, _ in found.matched)
+            lost = sum(weights.get(m.category, 1.0) for m in found.lost)
+            mine = sum(weights.get(t.category, 1.0) for _, t in found.matched)
+            more = sum(weights.get(m.category, 1.0) for m in found.invented)
+            row[:] = kept, kept + lost, mine + more
+        self.notes["no_entities"] += int((rows[:, 1] == 0).sum())
+        return rows
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        return self._score(rows)
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        return self._score(totals)
+
+    def _score(self, rows: FloatArray) -> FloatArray:
+        matches, source, candidate = rows[:, 0], rows[:, 1], rows[:, 2]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            recall = matches / source
+            precision = np.where(candidate > 0, matches / candidate, 0.0)
+            both = np.where(matches > 0, 2 * recall * precision / (recall + precision), 0.0)
+            score = {"recall": recall, "precision": precision, "f1": both}[self.measure]
+            if self.preset == "paper":
+                score = np.round(100 * score, 2)  # the authors round before the penalty
+            if self.measure == "recall":
+                score = score * entity_count_penalty(source, candidate)
+        return np.asarray(np.where(source > 0, score, np.nan), dtype=np.float64)
+
+    def explain(self, segment: Segments) -> Explanation:
+        found = self._agreements(segment)[0]
+        pairs, lost, invented = found
+        left = [s for s, _ in pairs] + lost
+        right = [t for _, t in pairs] + invented
+        score = float(self.segment_score(self.statistics(segment))[0])
+        source_lang, target_lang = self._pair(segment)
+        return Explanation(
+            metric=self.name,
+            score=score,
+            left=tuple(m.text for m in left),
+            right=tuple(m.text for m in right),
+            left_side=self.against,
+            links=tuple(Link(i, i, 1.0, 0.0) for i in range(len(pairs))),
+            facts={
+                "matched": [
+                    {"source": s.text, "target": t.text, **self._facts(s, target_lang)}
+                    for s, t in pairs
+                ],
+                "lost": [{"source": m.text, **self._facts(m, target_lang)} for m in lost],
+                "invented": [{"target": m.text, **self._facts(m, source_lang)} for m in invented],
+            },
+        )
+
+    def categories(self, batch: Segments) -> dict[str, tuple[int, int]]:
+        """{category: (matches, source entities)}: which kinds of entity are lost."""
+        table: dict[str, list[int]] = {}
+        for found in self._agreements(batch):
+            for mention, _ in found.matched:
+                table.setdefault(mention.category, [0, 0])[0] += 1
+            for mention in [s for s, _ in found.matched] + found.lost:
+                table.setdefault(mention.category, [0, 0])[1] += 1
+        return {category: (m, s) for category, (m, s) in sorted(table.items())}
+
+    def _agreements(self, batch: Segments) -> list[Agreement]:
+        """For every row its matched, lost and invented mentions; each distinct text linked once."""
+        given, lang = self._given(batch), self._pair(batch)
+        mine = self._link(given, lang[0])
+        theirs = self._link(batch.hypotheses, lang[1])
+        if self.filter_language and lang[0] != lang[1]:
+            self._drop_foreign(theirs, lang)
+        found: dict[Pair, Agreement] = {}
+        result = []
+        for pair in zip(given, batch.hypotheses, strict=True):
+            if pair not in found:
+                found[pair] = self._agree(pair, lang, mine[pair[0]], theirs[pair[1]])
+            result.append(found[pair])
+        return result
+
+    def _agree(
+        self, texts: Pair, lang: Pair, source: list[Mention], candidate: list[Mention]
+    ) -> Agreement:
+        if self.preset == "paper":
+            source = [m._replace(ids=m.ids[:1]) for m in source if not m.weak]
+            candidate = [m._replace(ids=m.ids[:1]) for m in candidate if not m.weak]
+        return agree(source, candidate)
+
+    def _link(self, texts: Sequence[str], lang: str) -> dict[str, list[Mention]]:
+        distinct = list(dict.fromkeys(texts))
+        return dict(zip(distinct, self._find().link(distinct, lang), strict=True))
+
+    def _drop_foreign(self, mentions: dict[str, list[Mention]], lang: Pair) -> None:
+        """Texts that were left in the source language mention nothing, as in the paper."""
+        from mtgauge.text.language import identify, known
+
+        if not set(lang) <= known():
+            return
+        texts = [text for text, found in mentions.items() if found]
+        for text, language in zip(texts, identify(texts, lang), strict=True):
+            if language == lang[0]:
+                mentions[text] = []
+
+    def _given(self, batch: Segments) -> Sequence[str]:
+        if self.against == "source":
+            if batch.sources is None:
+                raise UsageError("kobe needs sources (-s), or against=reference and references.")
+            return batch.sources
+        if batch.references is None:
+            raise UsageError("kobe:against=reference needs references (-r).")
+        if any(len(row) != 1 for row in batch.references):
+            raise UsageError("kobe:against=reference takes exactly one reference a segment.")
+        return [row[0] for row in batch.references]
+
+    def _pair(self, batch: Segments) -> Pair:
+        source, target = batch.source_lang, batch.target_lang
+        if source is None or target is None:
+            raise UsageError("kobe needs the language pair to find entities: give it with -l cs-en.")
+        return (source if self.against == "source" else target, target)
+
+    def _weights(self) -> dict[str, float]:
+        weights = {}
+        for item in self.weights:
+            category, equals, value = item.partition("=")
+            try:
+                weights[category] = float(value)
+            except ValueError:
+                equals = ""
+            if not equals or not weights[category] >= 0:
+                raise UsageError(
+                    f"kobe: weight {item!r} is not category=number. Example: weights='place=2;number=1'."
+                )
+        return weights
+
+    def _facts(self, mention: Mention, lang: str) -> dict[str, Any]:
+        id = mention.ids[0]
+        name = self._base().name(id, lang) if self._has_base else None
+        return {"id": id, "category": mention.category, "name": name}
+
+    @property
+    def _has_base(self) -> bool:
+        """Whether mentions come from a knowledge base, not from annotations or a user's linker."""
+        return self.annotations is None and "_own_linker" not in self.__dict__
+
+    def _base(self) -> Any:
+        """The knowledge base, opened on first use."""
+        if "_kb" not in self.__dict__:
+            from mtgauge.knowledge.store import KnowledgeBase
+
+            self.__dict__["_kb"] = KnowledgeBase.open(self.kb)
+        return self.__dict__["_kb"]
+
+    def _find(self) -> Linker:
+        if "_linker" not in self.__dict__:
+            if self.annotations is not None:
+                from mtgauge.knowledge.annotations import AnnotationLinker
+
+                self.__dict__["_linker"] = AnnotationLinker.read(self.annotations)
+            else:
+                from mtgauge.knowledge.linker import KnowledgeLinker
+
+                numbers = self.numbers and self.preset != "paper"
+                self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)
+        linker: Linker = self.__dict__["_linker"]
+        return linker
+
+
+def entity_count_penalty(source: FloatArray, candidate: FloatArray) -> FloatArray:
+    """1 while the candidate has fewer than twice the source's entities, then exp(1 - c / 2s)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        penalty = np.exp(1.0 - candidate / (2.0 * source))
+    return np.asarray(np.where(candidate < 2 * source, 1.0, penalty), dtype=np.float64)
