@@ -3,12 +3,38 @@
     import mtgauge
     result = mtgauge.score(hypotheses={"a": [...]}, references=[...], metrics=["bleu", "chrf"])
     result["bleu"]["a"].score
+
+The public names are below; each is imported when it is first used, so that importing mtgauge costs
+a program nothing.
 """
 
-from mtgauge import metrics
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from mtgauge._version import __version__
-from mtgauge.data.segments import Segments
-from mtgauge.engine.local import score
-from mtgauge.registry import load
+
+if TYPE_CHECKING:
+    from mtgauge import metrics
+    from mtgauge.data.segments import Segments
+    from mtgauge.engine.local import score
+    from mtgauge.registry import load
 
 __all__ = ["Segments", "__version__", "load", "metrics", "score"]
+
+_HOMES = {
+    "Segments": "mtgauge.data.segments",
+    "load": "mtgauge.registry",
+    "score": "mtgauge.engine.local",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name == "metrics":
+        return import_module("mtgauge.metrics")
+    raise AttributeError(f"module 'mtgauge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
