@@ -1,0 +1,252 @@
+"""The compiled loops of transport: the solver, ground distances and the relaxed bound.
+
+The solver is the successive-shortest-path method on dual potentials (the transportation form of
+Jonker and Volgenant's assignment algorithm). It keeps a flow F and potentials u, v with
+
+    c_ij - u_i - v_j >= 0 for all i, j,      and = 0 where F_ij > 0,
+
+which makes F optimal for the mass that it has moved so far; v starts at the column minima and u
+at the row minima of what is left. Then, while some row has mass left, Dijkstra's search on the
+reduced costs finds the nearest column that still wants mass, going on from a full column through
+the rows that feed it; the potentials move by the distances found, and the path is filled.
+
+Masses are whole numbers (int64), so no dust of rounding is ever carried around: a row is empty
+or it is not. Costs are double precision. Rows are padded to whole vectors with infinite cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtgauge.compare.jit import fmin, kernel
+
+LANES = 4
+
+
+@kernel
+def _solve(c, n, m, width, left, right, flow, feeders, degree, u, v, open_v, near, via,
+           row_near, row_via, seen, rows, cols, col_near):  # type: ignore[no-untyped-def] # fmt: skip
+    """Optimal flow of one problem, in place.
+
+    c (n, width) costs; left (n), right (width) masses, used up; flow (m, n) transposed;
+    feeders (m, n) and degree (m): the rows that feed each column; u (n), v (width) potentials.
+    The rest is scratch: `near`, `via` and `open_v` belong to the columns of one search (distance,
+    row before, potential or -inf once the column is done), `row_near`, `row_via` to its rows.
+    """
+    for j in range(width):
+        v[j] = c[0, j]
+    for i in range(1, n):
+        for j in range(width):
+            v[j] = fmin(v[j], c[i, j])
+    for j in range(m, width):
+        v[j] = -np.inf
+    for j in range(m):
+        degree[j] = 0
+    for i in range(n):
+        seen[i] = -1
+        least = np.inf
+        for j in range(width):
+            least = fmin(least, c[i, j] - v[j])
+        u[i] = least
+        for j in range(m):
+            if right[j] > 0 and c[i, j] - v[j] <= least:
+                mass = min(left[i], right[j])
+                flow[j, i] = mass
+                left[i] -= mass
+                right[j] -= mass
+                feeders[j, degree[j]] = i
+                degree[j] += 1
+                if left[i] == 0:
+                    break
+    search = 0
+    for source in range(n):
+        while left[source] > 0:
+            search += 1
+            n_rows, n_cols = 1, 0
+            rows[0] = source
+            row_near[source] = 0.0
+            seen[source] = search
+            least = np.inf
+            base = -u[source]
+            for j in range(width):
+                open_v[j] = v[j]
+                near[j] = c[source, j] - v[j] + base
+                via[j] = source
+            for j in range(width):
+                least = fmin(least, near[j])
+            while True:
+                sink = 0
+                while near[sink] != least:
+                    sink += 1
+                if right[sink] > 0:
+                    break
+                cols[n_cols] = sink
+                n_cols += 1
+                col_near[sink] = least
+                open_v[sink] = -np.inf  # from now on every way to it is infinitely long
+                near[sink] = np.inf
+                for r in range(degree[sink]):
+                    i = feeders[sink, r]
+                    if seen[i] != search:
+                        seen[i] = search
+                        row_via[i] = sink
+                        row_near[i] = least
+                        rows[n_rows] = i
+                        n_rows += 1
+                        base = least - u[i]
+                        for j in range(width):
+                            way = c[i, j] - open_v[j] + base
+                            before, row = near[j], via[j]
+                            shorter = -np.int64(way < before)
+                            near[j] = fmin(before, way)
+                            via[j] = row ^ ((row ^ i) & shorter)  # i where shorter, else row
+                least = np.inf
+                for j in range(width):
+                    least = fmin(least, near[j])
+            for r in range(n_rows):
+                u[rows[r]] += least - row_near[rows[r]]
+            for r in range(n_cols):
+                v[cols[r]] -= least - col_near[cols[r]]
+            # how much fits through the path, then send it
+            mass = min(left[source], right[sink])
+            j = sink
+            i = via[j]
+            while i != source:
+                j = row_via[i]
+                mass = min(mass, flow[j, i])
+                i = via[j]
+            left[source] -= mass
+            right[sink] -= mass
+            j = sink
+            while True:
+                i = via[j]
+                at = 0
+                while at < degree[j] and feeders[j, at] != i:
+                    at += 1
+                if at == degree[j]:
+                    feeders[j, at] = i
+                    degree[j] += 1
+                    flow[j, i] = mass
+                else:
+                    flow[j, i] += mass
+                if i == source:
+                    break
+                j = row_via[i]
+                flow[j, i] -= mass
+                if flow[j, i] == 0:
+                    at = 0
+                    while feeders[j, at] != i:
+                        at += 1
+                    degree[j] -= 1
+                    feeders[j, at] = feeders[j, degree[j]]
+
+
+@kernel
+def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
+                cost, want, flow, duals_u, duals_v):  # type: ignore[no-untyped-def] # fmt: skip
+    """Problems lo to hi of a batch: cost[p] in units of mass; with `want`, flow and potentials.
+
+    left[left_at[p]:] and right[right_at[p]:] are the whole-number masses. Rows and columns
+    without mass are left out of the problem and get the potentials that keep it feasible.
+    """
+    top_n, top_m = 1, 1
+    for p in range(lo, hi):
+        top_n, top_m = max(top_n, shapes[p, 0]), max(top_m, shapes[p, 1])
+    top_w = (top_m + LANES - 1) // LANES * LANES
+    c_buffer = np.empty(top_n * top_w)
+    flow_buffer = np.empty(top_n * top_m, np.int64)
+    feeders_buffer = np.empty(top_n * top_m, np.int64)
+    u, row_near = np.empty(top_n), np.empty(top_n)
+    v, open_v, near, col_near = np.empty(top_w), np.empty(top_w), np.empty(top_w), np.empty(top_w)
+    a, row_via, seen = np.empty(top_n, np.int64), np.empty(top_n, np.int64), np.empty(top_n, np.int64)  # fmt: skip  # noqa: E501
+    rows, at_row = np.empty(top_n, np.int64), np.empty(top_n, np.int64)
+    b, via, cols = np.empty(top_w, np.int64), np.empty(top_w, np.int64), np.empty(top_w, np.int64)
+    at_col, degree = np.empty(top_w, np.int64), np.empty(top_w, np.int64)
+    for p in range(lo, hi):
+        all_n, all_m, start = shapes[p, 0], shapes[p, 1], starts[p]
+        n, m = 0, 0
+        for i in range(all_n):
+            if left[left_at[p] + i] > 0:
+                at_row[n], a[n] = i, left[left_at[p] + i]
+                n += 1
+        for j in range(all_m):
+            if right[right_at[p] + j] > 0:
+                at_col[m], b[m] = j, right[right_at[p] + j]
+                m += 1
+        width = (m + LANES - 1) // LANES * LANES
+        c = c_buffer[: n * width].reshape((n, width))
+        for i in range(n):
+            row = start + at_row[i] * all_m
+            for j in range(m):
+                c[i, j] = flat[row + at_col[j]]
+            for j in range(m, width):
+                c[i, j] = np.inf
+        b[m:width] = 0
+        sent = flow_buffer[: n * m].reshape((m, n))
+        feeders = feeders_buffer[: n * m].reshape((m, n))
+        _solve(c, n, m, width, a, b, sent, feeders, degree, u, v, open_v, near, via,
+               row_near, row_via, seen, rows, cols, col_near)  # fmt: skip
+        total = 0.0
+        for j in range(m):
+            for r in range(degree[j]):
+                i = feeders[j, r]
+                total += sent[j, i] * c[i, j]
+                if want:
+                    flow[start + at_row[i] * all_m + at_col[j]] = sent[j, i]
+        cost[p] = total
+        if want:
+            all_u = duals_u[left_at[p] : left_at[p] + all_n]
+            all_v = duals_v[right_at[p] : right_at[p] + all_m]
+            all_v[:] = -np.inf
+            for j in range(m):
+                all_v[at_col[j]] = v[j]
+            for i in range(all_n):
+                least = np.inf
+                for j in range(all_m):
+                    least = fmin(least, flat[start + i * all_m + j] - all_v[j])
+                all_u[i] = least
+            for j in range(all_m):
+                least = np.inf
+                for i in range(all_n):
+                    least = fmin(least, flat[start + i * all_m + j] - all_u[i])
+                all_v[j] = least
+
+
+@kernel
+def relaxed_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi, cost):  # type: ignore[no-untyped-def] # fmt: skip # noqa: E501
+    """RWMD: each side sends its mass to the nearest point with mass; the greater of the two."""
+    for p in range(lo, hi):
+        n, m = shapes[p, 0], shapes[p, 1]
+        a, b = left[left_at[p] : left_at[p] + n], right[right_at[p] : right_at[p] + m]
+        c = flat[starts[p] : starts[p] + n * m].reshape((n, m))
+        by_row, by_col = 0.0, 0.0
+        for i in range(n):
+            least = np.inf
+            for j in range(m):
+                if b[j] > 0:
+                    least = fmin(least, c[i, j])
+            by_row += a[i] * least if a[i] > 0 else 0.0
+        for j in range(m):
+            least = np.inf
+            for i in range(n):
+                if a[i] > 0:
+                    least = fmin(least, c[i, j])
+            by_col += b[j] * least if b[j] > 0 else 0.0
+        cost[p] = max(by_row, by_col)
+
+
+@kernel
+def squared_range(x, x_at, y, y_at, starts, lo, hi, flat):  # type: ignore[no-untyped-def]
+    """Squared Euclidean distances by differences: equal points are exactly 0 apart."""
+    size = x.shape[1]
+    for p in range(lo, hi):
+        n, m = x_at[p + 1] - x_at[p], y_at[p + 1] - y_at[p]
+        for i in range(n):
+            one = x[x_at[p] + i]
+            for j in range(m):
+                other = y[y_at[p] + j]
+                total = one[0] * 0  # of the vectors' own type
+                for k in range(size):
+                    gap = one[k] - other[k]
+                    total += gap * gap
+                flat[starts[p] + i * m + j] = total
