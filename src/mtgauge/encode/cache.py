@@ -1,0 +1,133 @@
+"""Vectors on disk between runs: one SQLite file a folder, keyed by encoder, layer and text.
+
+    cache = DiskCache("~/.cache/mtgauge", encoder.fingerprint, limit_gb=4)
+    cache.put([(("8", "Ein Satz."), rows)])
+    cache.get([("8", "Ein Satz.")])
+
+SQLite's journal makes a killed run harmless (a batch is in or it is not) and lets several processes
+use one folder; a process that must wait for another too long goes on without the cache. Vectors are
+stored as float32, so a score does not depend on whether they came from disk. Beyond the size limit
+the vectors used longest ago are dropped. A damaged file is refused with its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mtgauge.encode.encoder import Vectors
+from mtgauge.errors import ResourceError
+
+Name = tuple[str, str]  # layer (and language), text
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (
+    key BLOB PRIMARY KEY, width INTEGER NOT NULL, used INTEGER NOT NULL, size INTEGER NOT NULL,
+    data BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_use ON vectors (used, size);
+"""
+_BLOCK = 500  # keys a query: SQLite allows 999 parameters in old versions
+
+
+class DiskCache:
+    def __init__(
+        self, folder: str, fingerprint: str, limit_gb: float, patience: float = 30
+    ) -> None:
+        self.fingerprint = fingerprint
+        self.limit = int(limit_gb * 2**30)
+        self.path = Path(folder).expanduser() / "vectors.sqlite"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.database = sqlite3.connect(
+                self.path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+            self.database.execute("PRAGMA journal_mode=WAL")
+            self.database.execute("PRAGMA synchronous=NORMAL")
+            self.database.executescript(_SCHEMA)
+        except (sqlite3.Error, OSError) as error:
+            raise ResourceError(
+                f"The cache {self.path} cannot be used ({error}). Delete it, or choose another "
+                "folder with --cache."
+            ) from None
+
+    def get(self, names: Sequence[Name]) -> dict[Name, Vectors]:
+        """The vectors that are there."""
+        by_key = {self._key(name): name for name in names}
+        keys = list(by_key)
+        found: dict[Name, Vectors] = {}
+        try:
+            for start in range(0, len(keys), _BLOCK):
+                block = keys[start : start + _BLOCK]
+                marks = ",".join("?" * len(block))
+                for key, width, data in self.database.execute(
+                    f"SELECT key, width, data FROM vectors WHERE key IN ({marks})", block
+                ):
+                    found[by_key[key]] = np.frombuffer(data, np.float32).reshape(-1, width)
+            self._touch([self._key(name) for name in found])
+        except sqlite3.OperationalError:
+            return found  # another process holds the file: these texts are encoded anew
+        except sqlite3.DatabaseError as error:
+            raise ResourceError(f"The cache {self.path} is damaged ({error}). Delete it.") from None
+        return found
+
+    def put(self, items: Iterable[tuple[Name, Vectors]]) -> None:
+        """Store vectors; all of them, or none if the process is killed meanwhile."""
+        now = time.time_ns()
+        rows = [
+            (
+                self._key(name),
+                vectors.shape[1],
+                now,
+                vectors.nbytes,
+                np.ascontiguousarray(vectors, np.float32).tobytes(),
+            )
+            for name, vectors in items
+        ]
+        if not rows:
+            return
+        try:
+            with self.database:
+                self.database.execute("BEGIN IMMEDIATE")
+                self.database.executemany("INSERT OR REPLACE INTO vectors VALUES (?,?,?,?,?)", rows)
+                self._shrink()
+        except sqlite3.OperationalError:
+            return  # locked or disk full: the run goes on without keeping these
+
+    def size(self) -> int:
+        """Bytes of vectors that are stored."""
+        (total,) = self.database.execute("SELECT coalesce(sum(size), 0) FROM vectors").fetchone()
+        return int(total)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def _key(self, name: Name) -> bytes:
+        layer, text = name
+        joined = "\0".join((self.fingerprint, layer, text))
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
+
+    def _touch(self, keys: list[bytes]) -> None:
+        now = time.time_ns()
+        with self.database:
+            self.database.execute("BEGIN IMMEDIATE")
+            self.database.executemany(
+                "UPDATE vectors SET used = ? WHERE key = ?", [(now, key) for key in keys]
+            )
+
+    def _shrink(self) -> None:
+        """Drop the oldest vectors until a tenth of the limit is free again."""
+        total = self.size()
+        if total <= self.limit:
+            return
+        doomed = []
+        for key, size in self.database.execute("SELECT key, size FROM vectors ORDER BY used"):
+            doomed.append((key,))
+            total -= size
+            if total <= self.limit * 0.9:
+                break
+        self.database.executemany("DELETE FROM vectors WHERE key = ?", doomed)

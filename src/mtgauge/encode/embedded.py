@@ -1,0 +1,209 @@
+"""Models in a folder, run by onnxruntime: the encoder that comes with the package, and your own.
+
+A folder holds three files:
+
+    model.onnx      inputs  input_ids (batch, length) int64, attention_mask (batch, length) int64
+                    outputs layer_0 ... layer_L (batch, length, d) float32, layer_0 the embeddings
+    tokenizer.json  a file of the `tokenizers` library; its post-processor adds special tokens
+    card.json       name, kind ("encoder"), layers, dim, max_length,
+                    default_layer {"reference": int, "source": int}, special_tokens {"pad": ...},
+                    languages, lowercase, licence, data, objective, scores, quantisation,
+                    fingerprint
+
+    encoder = OnnxEncoder(Path("my-model"), Settings())
+    encoder.encode(["Ein Satz."], layer=4)
+
+onnxruntime computes only the nodes that the wanted layer needs. `fingerprint(folder)` is the
+SHA-256 of the model and the tokenizer; a card that states another one is refused, which finds files
+that were cut or exchanged.
+
+Limits: CPU only; weights are read into memory once for a process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mtgauge.encode import Settings
+from mtgauge.encode.encoder import Encoder, Tokens, Vectors
+from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.errors import ResourceError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+FILES = ("model.onnx", "tokenizer.json", "card.json")
+
+
+def fingerprint(folder: Path) -> str:
+    """First 16 hexadecimal digits of the SHA-256 over model.onnx and tokenizer.json."""
+    digest = hashlib.sha256()
+    for name in FILES[:2]:
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class ModelFolder:
+    """The three files, opened on first use and checked."""
+
+    def __init__(self, folder: Path, kind: str, needed: Sequence[str]) -> None:
+        self.folder = folder
+        missing = [name for name in FILES if not (folder / name).is_file()]
+        if missing:
+            raise ResourceError(
+                f"The {kind} in {folder} lacks {', '.join(missing)}. A model folder holds "
+                f"{', '.join(FILES)}; name another one, or a hub id, with encoder= or lm=."
+            )
+        self.card = self._read_card(kind, needed)
+        self.fingerprint = fingerprint(folder)
+        stated = self.card.get("fingerprint")
+        if stated and stated != self.fingerprint:
+            raise ResourceError(
+                f"{folder} is not what its card describes: fingerprint {self.fingerprint}, "
+                f"the card says {stated}. A file was cut or exchanged; fetch the folder again."
+            )
+
+    def _read_card(self, kind: str, needed: Sequence[str]) -> dict[str, Any]:
+        path = self.folder / "card.json"
+        try:
+            card = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ResourceError(f"{path} is not JSON ({error}). Fetch the folder again.") from None
+        missing = [key for key in needed if key not in card]
+        if missing:
+            raise ResourceError(f"{path} lacks {', '.join(missing)}.")
+        if card.get("kind", kind) != kind:
+            raise ResourceError(f"{path} describes a {card['kind']}, not a {kind}.")
+        return dict(card)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        path = self.folder / "tokenizer.json"
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception
+            raise ResourceError(f"{path} cannot be read ({error}). Fetch it again.") from None
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.card["max_length"])
+        return tokenizer
+
+    @cached_property
+    def session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = cores()
+        options.log_severity_level = 3
+        path = self.folder / "model.onnx"
+        try:
+            return onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime has one class per status, and no common base
+            raise ResourceError(f"{path} cannot be loaded ({error}). Fetch it again.") from None
+
+    def run(self, outputs: list[str], **inputs: IntArray) -> list[Vectors]:
+        """Outputs of the model; only what they need is computed."""
+        import onnxruntime
+
+        options = onnxruntime.RunOptions()
+        options.only_execute_path_to_fetches = True
+        # Out-of-range ids are reported to the caller below, not on standard error.
+        options.log_severity_level = 4
+        try:
+            return list(self.session.run(outputs, inputs, options))
+        except Exception as error:
+            raise ResourceError(
+                f"{self.folder / 'model.onnx'} failed: {error}. Does its tokenizer.json belong to "
+                "it, and does it have the inputs and outputs that the card promises?"
+            ) from None
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        vocabulary = self.tokenizer.get_vocab()
+        names = [""] * (max(vocabulary.values()) + 1)
+        for token, number in vocabulary.items():
+            names[number] = token
+        return names
+
+
+def cores() -> int:
+    """Threads to use: OMP_NUM_THREADS, else every core this process may run on."""
+    stated = os.environ.get("OMP_NUM_THREADS", "")
+    if stated.isdigit() and int(stated) > 0:
+        return int(stated)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pack(encodings: Sequence[Encoding]) -> Tokens:
+    """Ragged tokens from what `tokenizers` yields for each text."""
+    offsets = offsets_of([len(e) for e in encodings])
+    total = int(offsets[-1])
+    ids = np.fromiter((i for e in encodings for i in e.ids), np.int64, total)
+    spans = np.array([s for e in encodings for s in e.offsets], dtype=np.int64).reshape(total, 2)
+    special = np.fromiter((s for e in encodings for s in e.special_tokens_mask), bool, total)
+    words = np.fromiter(
+        (-1 if w is None else w for e in encodings for w in e.word_ids), np.int64, total
+    )
+    return Tokens(
+        offsets,
+        ids,
+        spans,
+        word_begins(words, offsets),
+        special,
+        np.array([bool(e.overflowing) for e in encodings], dtype=bool),
+    )
+
+
+def word_begins(words: IntArray, offsets: IntArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """True where a token's word differs from its left neighbour's."""
+    first = np.ones(len(words), dtype=bool)
+    first[1:] = words[1:] != words[:-1]
+    starts = offsets[:-1]
+    first[starts[starts < len(words)]] = True
+    return first
+
+
+class OnnxEncoder(Encoder):
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        super().__init__(settings)
+        self.model = ModelFolder(folder, "encoder", ("name", "layers", "max_length"))
+        card = self.model.card
+        self.name = card["name"]
+        self.fingerprint = self.model.fingerprint
+        self.layers = card["layers"]
+        self.max_length = card["max_length"]
+        self.languages = tuple(card.get("languages", ()))
+        self.lowercase = bool(card.get("lowercase", False))
+        last = {"reference": self.layers, "source": self.layers}
+        self.default_layer = last | card.get("default_layer", {})
+
+    @cached_property
+    def pad_id(self) -> int:  # type: ignore[override]
+        pad = self.model.card.get("special_tokens", {}).get("pad")
+        number = self.model.tokenizer.token_to_id(pad) if pad is not None else 0
+        return 0 if number is None else int(number)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return self.model.vocabulary
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        return pack(self.model.tokenizer.encode_batch(list(texts)))
+
+    def forward(
+        self, ids: IntArray, mask: IntArray, layers: tuple[int, ...], lang: str | None
+    ) -> list[Vectors]:
+        names = [f"layer_{number}" for number in layers]
+        outputs = self.model.run(names, input_ids=ids, attention_mask=mask)
+        return [np.asarray(x, dtype=np.float32) for x in outputs]

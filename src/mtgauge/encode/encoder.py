@@ -1,0 +1,245 @@
+"""The protocol of token encoders: texts in, ragged token vectors out.
+
+An encoder turns n texts into `TokenVectors`: all tokens of all texts in one block with offsets, and
+for every token its id, its characters in the text, whether it begins a word, whether it is special
+([CLS], [SEP]), and its vector at the wanted layer (0 is the embedding output, -1 the last layer).
+
+    encoder = load_encoder("embedded")
+    vectors = encoder.encode(["Ein Satz.", "Noch einer."], layer=-1)
+    vectors.vectors[vectors.offsets[1] : vectors.offsets[2]]       # rows of the second text
+
+A subclass writes `tokenize` and `forward`; this class does the rest. Each distinct text is encoded
+once; batches hold a budget of tokens (padding counted), longest texts first, so that a batch which
+does not fit is met at once; on out-of-memory the batch is halved. Vectors of recent texts stay in a
+memory window shared by all metrics of the process, and on disk where a cache folder is configured.
+
+Limits: a text longer than `max_length` tokens is cut; `truncated` says which ones.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import punctuation
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.encode import Settings
+from mtgauge.encode.ragged import IntArray, distinct, offsets_of, ranges, take
+from mtgauge.errors import ResourceError, UsageError
+
+if TYPE_CHECKING:
+    from mtgauge.encode.cache import DiskCache
+
+Vectors = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+WORD_MARKS = ("▁", "Ġ", "##", "</w>")  # SentencePiece, byte-level BPE, WordPiece, XLM's BPE
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of n texts, N in all."""
+
+    offsets: IntArray  # (n + 1,)
+    ids: IntArray  # (N,)
+    spans: IntArray  # (N, 2): characters in the text; (0, 0) where unknown or special
+    first: BoolArray  # (N,): begins a word
+    special: BoolArray  # (N,)
+    truncated: BoolArray  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class TokenVectors(Tokens):
+    vectors: Vectors  # (N, d)
+
+
+class Encoder:
+    """Base of token encoders; see the module's docstring."""
+
+    name: str
+    fingerprint: str  # changes whenever the vectors do
+    layers: int
+    max_length: int
+    pad_id: int = 0
+    languages: tuple[str, ...] = ()  # empty: not stated
+    lowercase: bool = False  # the model's advice
+    default_layer: dict[str, int]  # {"reference": ..., "source": ...}
+    uses_language: bool = False  # whether `lang` changes the vectors (XLM)
+    out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
+    tokens_per_batch: int = 4096
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        if settings.tokens_per_batch:
+            self.tokens_per_batch = settings.tokens_per_batch
+        self._window: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._window_bytes = 0
+
+    # what a subclass writes
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        raise NotImplementedError
+
+    def forward(
+        self, ids: IntArray, mask: IntArray, layers: tuple[int, ...], lang: str | None
+    ) -> list[Vectors]:
+        """The wanted layers of a padded batch, each (batch, length, d), float32."""
+        raise NotImplementedError
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """Token strings by id."""
+        raise NotImplementedError
+
+    # what it gets for that
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        layer: int | tuple[int, ...] = -1,
+        lang: str | None = None,
+    ) -> TokenVectors:
+        """Token vectors of `texts`; several layers are joined by `power_means`."""
+        layers = self.resolve(layer)
+        unique, index = distinct(texts)
+        tokens = self.tokenize(unique)
+        names = [self._key(text, layers, lang) for text in unique]
+        found = self._recall(names)
+        missing = [i for i, name in enumerate(names) if name not in found]
+        for batch in self._batches(tokens, missing):
+            for i, block in zip(batch, self._run(tokens, batch, layers, lang), strict=True):
+                found[names[i]] = block
+        self._remember([(names[i], found[names[i]]) for i in missing])
+        rows, offsets = take(tokens.offsets, index)
+        blocks = [found[names[i]] for i in index]
+        vectors = np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32)
+        return TokenVectors(
+            offsets,
+            tokens.ids[rows],
+            tokens.spans[rows],
+            tokens.first[rows],
+            tokens.special[rows],
+            tokens.truncated[index],
+            vectors,
+        )
+
+    def resolve(self, layer: int | tuple[int, ...]) -> tuple[int, ...]:
+        """Layer numbers from 0 to `layers`; negative ones count from the end."""
+        wanted = (layer,) if isinstance(layer, int) else tuple(layer)
+        for number in wanted:
+            if not -self.layers - 1 <= number <= self.layers:
+                raise UsageError(
+                    f"{self.name} has layers 0 (embeddings) to {self.layers}; there is no "
+                    f"layer {number}."
+                )
+        return tuple(n if n >= 0 else self.layers + 1 + n for n in wanted)
+
+    @cached_property
+    def punctuation(self) -> BoolArray:
+        """By token id: is the token one ASCII punctuation mark?"""
+        return np.array([strip_marks(t) in set(punctuation) for t in self.vocabulary], dtype=bool)
+
+    def label(self, tokens: Tokens, row: int, text: str) -> str:
+        """What to show for one token: its characters, or its name where it has none."""
+        start, end = tokens.spans[row]
+        return text[start:end] or self.vocabulary[tokens.ids[row]]
+
+    # batching
+
+    def _batches(self, tokens: Tokens, texts: list[int]) -> Iterator[list[int]]:
+        """Texts by token budget, longest first."""
+        lengths = np.diff(tokens.offsets)
+        batch: list[int] = []
+        for i in sorted(texts, key=lambda i: (-lengths[i], i)):
+            if batch and (len(batch) + 1) * lengths[batch[0]] > self.tokens_per_batch:
+                yield batch
+                batch = []
+            batch.append(i)
+        if batch:
+            yield batch
+
+    def _run(
+        self, tokens: Tokens, batch: list[int], layers: tuple[int, ...], lang: str | None
+    ) -> list[Vectors]:
+        starts = tokens.offsets[batch]
+        lengths = tokens.offsets[np.array(batch) + 1] - starts
+        inside = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(inside.shape, self.pad_id, dtype=np.int64)
+        ids[inside] = tokens.ids[ranges(starts, lengths)]
+        try:
+            outputs = self.forward(ids, inside.astype(np.int64), layers, lang)
+        except self.out_of_memory as error:
+            if len(batch) == 1:
+                raise ResourceError(
+                    f"Out of memory with one text of {lengths[0]} tokens in {self.name}. "
+                    "Use a smaller encoder or --device cpu."
+                ) from error
+            self.tokens_per_batch = max(int(ids.size) // 2, 1)
+            half = len(batch) // 2
+            return self._run(tokens, batch[:half], layers, lang) + self._run(
+                tokens, batch[half:], layers, lang
+            )
+        packed = [output[inside] for output in outputs]
+        rows = packed[0] if len(packed) == 1 else power_means(packed)
+        return np.split(rows, offsets_of(lengths)[1:-1])
+
+    # memory window and disk cache
+
+    def _key(self, text: str, layers: tuple[int, ...], lang: str | None) -> tuple[str, str]:
+        where = ";".join(map(str, layers)) + (f"@{lang}" if self.uses_language else "")
+        return where, text
+
+    @cached_property
+    def _disk(self) -> DiskCache | None:
+        if self.settings.cache is None:
+            return None
+        from mtgauge.encode.cache import DiskCache
+
+        return DiskCache(self.settings.cache, self.fingerprint, self.settings.cache_gb)
+
+    def _recall(self, names: list[tuple[str, str]]) -> dict[tuple[str, str], Vectors]:
+        found = {name: self._window[name] for name in names if name in self._window}
+        for name in found:
+            self._window.move_to_end(name)
+        if self._disk is not None:
+            read = self._disk.get([name for name in names if name not in found])
+            self._keep(read.items())
+            found |= read
+        return found
+
+    def _remember(self, fresh: list[tuple[tuple[str, str], Vectors]]) -> None:
+        self._keep(fresh)
+        if self._disk is not None:
+            self._disk.put(fresh)
+
+    def _keep(self, items: Iterable[tuple[tuple[str, str], Vectors]]) -> None:
+        limit = int(self.settings.memory_gb * 2**30)
+        for name, rows in items:
+            # A copy, since a view of one text would keep its whole batch alive.
+            self._window[name] = rows.copy()
+            self._window_bytes += rows.nbytes
+        while self._window_bytes > limit and self._window:
+            _, old = self._window.popitem(last=False)
+            self._window_bytes -= old.nbytes
+
+
+def power_means(layers: Sequence[Vectors]) -> Vectors:
+    """(N, 3d): minimum, mean and maximum over layers, each layer's rows scaled to length 1."""
+    stack = np.stack([x / (np.linalg.norm(x, axis=1, keepdims=True) + 1e-30) for x in layers])
+    parts = [stack.min(axis=0), stack.mean(axis=0), stack.max(axis=0)]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def strip_marks(token: str) -> str:
+    """A token string without the marks of word begin and continuation."""
+    for mark in WORD_MARKS:
+        if len(token) > len(mark):
+            token = token.removeprefix(mark).removesuffix(mark)
+    return token

@@ -1,0 +1,94 @@
+"""BERTScore: precision, recall and F of word pieces, each matched to its most similar one.
+
+    P = sum_i w_i max_j cos(t_i, r_j),  R = sum_j w_j max_i cos(t_i, r_j),  F = 2 P R / (P + R)
+
+with w uniform, or inverse document frequency log((M + 1) / (df + 1)) over M references, and summing
+to 1 in each text (Zhang et al., ICLR 2020). BERTr is its recall. Higher is better.
+
+    mtgauge.load("bertscore")
+    mtgauge.load("bertscore:score=recall,idf=references")
+    mtgauge.load("bertscore:encoder=roberta-large,layer=17,preset=bert_score")
+
+Preset `bert_score` gives what the package of that name gives with the same model: special tokens
+have no weight but may be matched; by default they take no part. Scores are not rescaled.
+`idf=references` takes document frequencies from the references of the run, so that a segment's
+score depends on the test set; `idf=FILE` from a file of your own, one text a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode import units as make
+from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.units import Units
+from mtgauge.metrics.base import Explanation, FloatArray
+from mtgauge.metrics.contextual import Case, ContextualMetric, MultiReference
+from mtgauge.metrics.idf import IdfMixin
+from mtgauge.metrics.matching import GREEDY, explain_pair, greedy
+from mtgauge.registry import metric
+
+
+@metric("bertscore")
+class BERTScore(IdfMixin, ContextualMetric):
+    summary = "Precision, recall and F of word pieces matched by contextual similarity."
+    meaning = "Mean best cosine: 1 is a perfect match; compare systems only."
+    paper = "Zhang et al. 2020, BERTScore"
+    columns = ("precision", "recall", "f")
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "default": {"special": "drop", "unescape": True, "lowercase": "auto"},
+        "bert_score": {"special": "match", "unescape": False, "lowercase": "off"},
+    }
+
+    def __init__(
+        self,
+        preset: Literal["default", "bert_score"] = "default",
+        encoder: str = "embedded",
+        layer: int | None = None,
+        score: Literal["f", "precision", "recall"] = "f",
+        idf: str = "off",
+        special: Literal["drop", "match"] | None = None,
+        multi_ref: MultiReference = "best",
+        unescape: bool | None = None,
+        lowercase: Case | None = None,
+    ) -> None:
+        self.preset, self.encoder, self.layer = preset, encoder, layer
+        self.score, self.idf, self.special = score, idf, special
+        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self.score != "f" else (0.0, 1.0)
+
+    @property
+    def worst_row(self) -> FloatArray | None:
+        return self.empty_pair
+
+    @property
+    def empty_pair(self) -> FloatArray:
+        return np.array([-1.0, -1.0, 0.0])
+
+    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+        tokens = self.encode(texts, lang)
+        kept = make.keep(tokens, self.model.punctuation, special=self.options.special == "match")
+        return make.build(tokens, kept, self.token_weights(tokens), ngram=1)
+
+    def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
+        return greedy(left, lefts, right, rights)
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(rows[:, GREEDY[self.score]])
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(totals[:, GREEDY[self.score]] / n)
+
+    def fit(self, references: Iterable[str]) -> None:
+        self.learn_idf(references)
+
+    def explain(self, segment: Segments) -> Explanation:
+        return explain_pair(self, segment, self.score)

@@ -1,0 +1,228 @@
+"""What the metrics on contextual vectors share: from a batch of segments to scores of text pairs.
+
+A metric compares a left text (the source, or a reference) with a right one (the hypothesis):
+
+    batch -> distinct pairs -> windows of pairs -> units of the window's distinct texts -> scores
+
+Windows keep the vectors of a large batch from being in memory all at once. Pairs that share a left
+text stand together, so it is encoded in one window only. While the next window is encoded, a worker
+thread compares the last one, so that transport does not hold up a GPU.
+
+A subclass states `side` ("source" or "reference"), writes `units` and `compare`, and has the
+parameters `encoder`, `layer`, `unescape` and `lowercase`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mtgauge.data.checks import unescape
+from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
+from mtgauge.encode.encoder import Encoder, TokenVectors
+from mtgauge.encode.ragged import IntArray, distinct
+from mtgauge.encode.units import Units
+from mtgauge.errors import UsageError
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics.presets import PresetMetric
+
+WINDOW = 1024  # pairs
+Case = Literal["auto", "on", "off"]
+MultiReference = Literal["best", "mean"]
+
+
+class ContextualMetric(PresetMetric):
+    cost: ClassVar[str] = "encoder"
+    tolerance: ClassVar[float] = 1e-5
+    side: ClassVar[Literal["source", "reference"]] = "reference"
+
+    encoder: str
+    layer: int | None
+    multi_ref: MultiReference = "best"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({self.side})
+
+    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+        """Units of distinct texts; `side` is "source", "reference" or "hypothesis"."""
+        raise NotImplementedError
+
+    def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
+        """(p, k) scores of p pairs: text lefts[i] of `left` with text rights[i] of `right`."""
+        raise NotImplementedError
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        pairs, rows = self.pairs(batch)
+        unique, index = distinct(["\0".join(pair) for pair in pairs])
+        values = self.score_pairs([(u.split("\0")[0], u.split("\0")[1]) for u in unique], batch)
+        return reduce_pairs(self, values[index], rows, len(batch), self.multi_ref)
+
+    # pairs
+
+    def pairs(self, batch: Segments) -> tuple[list[tuple[str, str]], IntArray]:
+        """(left, right) texts as the encoder sees them, and the row that each belongs to."""
+        clean = cleaner(self.options, self.model.lowercase)
+        return text_pairs(self.name, batch, self.side, clean)
+
+    def score_pairs(self, pairs: list[tuple[str, str]], batch: Segments) -> FloatArray:
+        """(p, k) scores of distinct pairs, window by window."""
+        self.check_language(batch)
+        values = np.empty((len(pairs), len(self.columns)))
+        left_lang = batch.source_lang if self.side == "source" else batch.target_lang
+        order = np.argsort(distinct([left for left, _ in pairs])[1], kind="stable")
+        running: Future[None] | None = None
+        with ThreadPoolExecutor(1) as worker:
+            for start in range(0, len(order), WINDOW):
+                window = order[start : start + WINDOW]
+                left, lefts = distinct([pairs[i][0] for i in window])
+                right, rights = distinct([pairs[i][1] for i in window])
+                left_units = self.units(left, self.side, left_lang)
+                right_units = self.units(right, "hypothesis", batch.target_lang)
+                if running is not None:
+                    running.result()
+                running = worker.submit(
+                    self._fill, values, window, left_units, lefts, right_units, rights
+                )
+            if running is not None:
+                running.result()
+        return values
+
+    def _fill(
+        self,
+        values: FloatArray,
+        window: IntArray,
+        left: Units,
+        lefts: IntArray,
+        right: Units,
+        rights: IntArray,
+    ) -> None:
+        """Scores of one window; a pair with a side that has no unit keeps the worst value."""
+        worst = self.empty_pair
+        full = (np.diff(left.offsets)[lefts] > 0) & (np.diff(right.offsets)[rights] > 0)
+        values[window[~full]] = worst
+        if full.any():
+            values[window[full]] = self.compare(left, lefts[full], right, rights[full])
+
+    @property
+    def empty_pair(self) -> FloatArray:
+        """The row of a pair of which one side has nothing to compare."""
+        return np.full(len(self.columns), self.worst)
+
+    def best_pair(self, segment: Segments) -> tuple[str, str]:
+        """The pair to explain: of several references the one that scores best."""
+        pairs, _ = self.pairs(segment)
+        if not pairs:
+            raise UsageError(f"{self.name}: there is no segment to explain.")
+        if len(pairs) == 1:
+            return pairs[0]
+        return pairs[int(np.argmax(self.segment_score(self.score_pairs(pairs, segment))))]
+
+    # the encoder
+
+    @property
+    def model(self) -> Encoder:
+        return load_encoder(self.encoder)
+
+    def layers(self) -> int | tuple[int, ...]:
+        """The layer in force: the option, or what the encoder's card advises for this side."""
+        layer: int | None = self.options.layer
+        return self.model.default_layer[self.side] if layer is None else layer
+
+    def encode(self, texts: list[str], lang: str | None) -> TokenVectors:
+        tokens = self.model.encode(texts, self.layers(), lang)
+        cut = int(tokens.truncated.sum())
+        if cut:
+            self.notes["truncated"] += cut
+        return tokens
+
+    def check_language(self, batch: Segments) -> None:
+        """Warn, once for a pair, of a language that the encoder does not know."""
+        known = self.model.languages
+        if not batch.lang or not known or batch.lang in self.__dict__.setdefault("_warned", set()):
+            return
+        self.__dict__["_warned"].add(batch.lang)
+        wanted = {batch.target_lang} | ({batch.source_lang} if self.side == "source" else set())
+        unknown = sorted(str(x) for x in wanted - set(known))
+        if unknown:
+            warnings.warn(
+                f"{self.name}: the encoder {self.model.name} was not trained on "
+                f"{', '.join(unknown)}; it knows {', '.join(known)}. Scores may be noise.",
+                stacklevel=2,
+            )
+
+    def versions(self) -> dict[str, str]:
+        """The model in force, as name@fingerprint/layer; the signature carries it."""
+        layer = self.layers()
+        number = self.model.resolve(layer)
+        return {"model": f"{self.model.name}@{self.model.fingerprint[:8]}/{min(number)}"}
+
+    def labels(self, units: Units, text: str) -> tuple[str, ...]:
+        """What to show for the units of one text."""
+        names = self.model.vocabulary
+        return tuple(
+            text[start:end] or names[number]
+            for (start, end), number in zip(units.spans, units.ids, strict=True)
+        )
+
+
+def text_pairs(
+    name: str, batch: Segments, side: str, clean: Callable[[str], str]
+) -> tuple[list[tuple[str, str]], IntArray]:
+    """(left, right) for every hypothesis and each of its left texts, and the rows of the pairs."""
+    if side == "source":
+        if batch.sources is None:
+            raise UsageError(f"{name} needs the source texts: give them with -s.")
+        lefts: Sequence[tuple[str, ...]] = [(source,) for source in batch.sources]
+    else:
+        if batch.references is None:
+            raise UsageError(f"{name} needs references: give them with -r.")
+        lefts = batch.references
+    counts = [len(row) for row in lefts]
+    if not all(counts):
+        raise UsageError(f"{name}: segment {counts.index(0) + 1} has no reference.")
+    rows = np.repeat(np.arange(len(batch)), counts)
+    pairs = [
+        (clean(left), clean(right))
+        for row, right in zip(lefts, batch.hypotheses, strict=True)
+        for left in row
+    ]
+    return pairs, rows
+
+
+def reduce_pairs(
+    metric: Metric, values: FloatArray, rows: IntArray, n: int, multi_ref: MultiReference
+) -> FloatArray:
+    """From pairs to rows: the best reference by segment score, or the mean over references.
+
+    Every row has at least one pair, in order of rows.
+    """
+    if len(values) == n:
+        return values
+    if multi_ref == "mean":
+        sums = np.zeros((n, values.shape[1]))
+        np.add.at(sums, rows, values)
+        return np.asarray(sums / np.bincount(rows, minlength=n)[:, None])
+    order = np.lexsort((metric.segment_score(values), rows))  # a row's last pair is its best
+    last = np.append(rows[order][1:] != rows[order][:-1], True)
+    return np.asarray(values[order[last]])
+
+
+def cleaner(options: SimpleNamespace, advice: bool) -> Callable[[str], str]:
+    """The text as a model sees it: HTML escapes undone (some are double), case by option."""
+    lower = advice if options.lowercase == "auto" else options.lowercase == "on"
+
+    def clean(text: str) -> str:
+        if options.unescape:
+            text = unescape(text)
+        # NUL separates the texts of a pair and is no text.
+        text = text.replace("\0", " ")
+        return text.lower() if lower else text
+
+    return clean

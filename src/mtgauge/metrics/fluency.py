@@ -1,0 +1,138 @@
+"""Fluency alone: mean log-probability of the translation under a language model.
+
+    fluency(t) = 1/n sum_i log p(t_i | t_1 ... t_{i-1})
+
+It looks at neither source nor reference, so it says nothing about meaning: it is the second term
+of XMoverScore and COSINE, and a probe of its own. In nats a token, 0 at best.
+
+    mtgauge.load("fluency")                          # the embedded model
+    mtgauge.load("fluency:lm=gpt2,preset=paper2020")
+
+Presets: `default` scores every token (a begin-of-text token leads); `paper2020` and `repo2021` are
+what XMoverScore's authors ran: no begin-of-text token, so the first token is not scored, and a text
+of one token or none gets 0, the best value there is; `repo2022` is exp(mean)^(1/n), mostly a
+function of length. An empty text has the value -20 by default (0 in the published versions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode import load_language_model
+from mtgauge.encode.fluency import FLOOR, LanguageModel, mean_scores
+from mtgauge.encode.ragged import IntArray
+from mtgauge.metrics.base import Explanation, FloatArray
+from mtgauge.metrics.contextual import Case, cleaner
+from mtgauge.metrics.presets import PresetMetric
+from mtgauge.registry import metric
+
+_PAPER = {"lm_form": "mean", "lm_bos": False, "lm_short": "zero"}
+_PLAIN = {"unescape": False, "lowercase": "off"}
+LM_PRESETS: dict[str, dict[str, Any]] = {
+    "default": {
+        "lm_form": "mean",
+        "lm_bos": True,
+        "lm_short": "floor",
+        "unescape": True,
+        "lowercase": "auto",
+    },
+    "paper2020": _PAPER | _PLAIN,
+    "repo2021": _PAPER | _PLAIN,
+    "repo2022": _PAPER | _PLAIN | {"lm_form": "root"},
+}
+
+
+class FluencyTerm:
+    """The language-model term that `fluency`, XMoverScore and COSINE share, from their options."""
+
+    def __init__(self, options: SimpleNamespace) -> None:
+        self.options = options
+
+    @property
+    def model(self) -> LanguageModel:
+        return load_language_model(self.options.lm)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
+
+    def logprobs(self, texts: Sequence[str]) -> tuple[FloatArray, IntArray]:
+        clean = cleaner(self.options, self.model.lowercase)
+        return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos)
+
+    def scores(self, texts: Sequence[str]) -> FloatArray:
+        """One score a text."""
+        options = self.options
+        logprobs, offsets = self.logprobs(texts)
+        empty = self.bounds[0] if options.lm_short == "floor" else 0.0
+        means = mean_scores(logprobs, offsets)
+        scored = np.diff(offsets)
+        # Without a begin-of-text token the first token counts as a token but is not scored.
+        tokens = scored + (not options.lm_bos)
+        return np.where(scored > 0, published(means, tokens, options.lm_form), empty)
+
+    def versions(self) -> dict[str, str]:
+        return {"language_model": f"{self.model.name}@{self.model.fingerprint[:8]}"}
+
+
+def published(means: FloatArray, tokens: IntArray, form: str) -> FloatArray:
+    """The mean itself, or exp(mean)^(1/n).
+
+    >>> published(np.array([-4.0]), np.array([20]), "root").round(6)
+    array([0.818731])
+    """
+    return means if form == "mean" else np.exp(means / np.maximum(tokens, 1))
+
+
+@metric("fluency")
+class Fluency(PresetMetric):
+    summary = "Mean log-probability of the translation under a target-side language model."
+    meaning = "Nats a token: 0 is certain, -10 is noise; compares texts of one language only."
+    paper = "the language-model term of Zhao et al. 2020"
+    cost = "encoder"
+    tolerance = 1e-5
+    presets: ClassVar[dict[str, dict[str, Any]]] = LM_PRESETS
+
+    def __init__(
+        self,
+        preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
+        lm: str = "embedded",
+        lm_form: Literal["mean", "root"] | None = None,
+        lm_bos: bool | None = None,
+        lm_short: Literal["floor", "zero"] | None = None,
+        unescape: bool | None = None,
+        lowercase: Case | None = None,
+    ) -> None:
+        self.preset, self.lm, self.lm_form = preset, lm, lm_form
+        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.unescape, self.lowercase = unescape, lowercase
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return FluencyTerm(self.options).bounds
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        return FluencyTerm(self.options).scores(batch.hypotheses)[:, None]
+
+    def versions(self) -> dict[str, str]:
+        return FluencyTerm(self.options).versions()
+
+    def explain(self, segment: Segments) -> Explanation:
+        term = FluencyTerm(self.options)
+        text = segment.hypotheses[0]
+        return Explanation(
+            self.name,
+            float(term.scores([text])[0]),
+            right=(text,),
+            left_side="language_model",
+            facts={"logprobs": np.round(term.logprobs([text])[0], 4).tolist()},
+        )

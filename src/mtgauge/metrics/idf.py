@@ -1,0 +1,64 @@
+"""Inverse document frequency of word pieces, for BERTScore and MoverScore.
+
+    idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
+
+A piece that no text contains has log(M + 1). `idf` is `off` (all weights 1), `references` (those of
+the run, through `fit`) or a file of texts, one a line. Where all weights of a text are 0, as with a
+corpus of one text, they count as equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from mtgauge.encode.encoder import Tokens
+from mtgauge.encode.ragged import distinct
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.contextual import ContextualMetric, cleaner
+
+BLOCK = 4096  # texts
+
+
+class IdfMixin(ContextualMetric):
+    idf: str | None
+
+    @property
+    def needs_corpus(self) -> bool:
+        return bool(self.options.idf == "references")
+
+    def learn_idf(self, texts: Iterable[str]) -> None:
+        """Document frequencies of `texts`, kept as one weight a token id."""
+        clean = cleaner(self.options, self.model.lowercase)
+        rows = [clean(text) for text in texts]
+        counts = np.zeros(len(self.model.vocabulary))
+        for start in range(0, len(rows), BLOCK):
+            unique, index = distinct(rows[start : start + BLOCK])
+            tokens = self.model.tokenize(unique)
+            times = np.bincount(index, minlength=len(unique))
+            text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
+            pairs = np.unique(np.stack([text, tokens.ids]), axis=1)
+            np.add.at(counts, pairs[1], times[pairs[0]])
+        self.__dict__["_idf"] = np.log((len(rows) + 1) / (counts + 1))
+
+    def token_weights(self, tokens: Tokens) -> FloatArray:
+        """One weight a token; special tokens have none."""
+        if self.options.idf == "off":
+            return np.where(tokens.special, 0.0, 1.0)
+        if "_idf" not in self.__dict__:
+            if self.needs_corpus:
+                raise UsageError(
+                    f"{self.name}:idf=references must see the references first: call fit."
+                )
+            self.learn_idf(self._corpus())
+        weights: FloatArray = self.__dict__["_idf"]
+        return np.where(tokens.special, 0.0, weights[tokens.ids])
+
+    def _corpus(self) -> list[str]:
+        path = Path(self.options.idf).expanduser()
+        if not path.is_file():
+            raise ResourceError(f"idf={self.options.idf}: there is no such file of texts.")
+        return path.read_text(encoding="utf-8").rstrip("\n").split("\n")

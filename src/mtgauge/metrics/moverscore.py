@@ -1,0 +1,123 @@
+"""MoverScore: what it costs to move the reference's words to the translation's.
+
+    score = 1 - min_F sum_ij C_ij F_ij,   C_ij = ||x_i - y_j||^2 of unit vectors, F's marginals idf
+
+Vectors are power means (minimum, mean and maximum, side by side) over the last layers of an
+encoder; special tokens, later pieces of a word and punctuation are filtered (Zhao et al., EMNLP
+2019). Higher is better, 1 for equal texts.
+
+    mtgauge.load("moverscore")
+    mtgauge.load("moverscore:preset=emnlp2019,encoder=MODEL_FOLDER")
+
+Presets: `emnlp2019` is the paper's metric (last 5 layers, unigrams, idf); `v2` the authors' later
+script (one layer, Euclidean distance, 1 / (1 + cost)); `default` has uniform weights, since idf
+from the references makes a segment's score depend on the others. The authors took idf of
+translations from the translations of the run; here both sides use that of the references. Where
+the authors kept [CLS] and [SEP] they had idf 0 and so no mass; here they are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode import units as make
+from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.units import Units
+from mtgauge.metrics.base import Explanation, FloatArray
+from mtgauge.metrics.contextual import Case, MultiReference
+from mtgauge.metrics.idf import IdfMixin
+from mtgauge.metrics.matching import explain_pair, score_form, similarity_bounds, travel
+from mtgauge.registry import metric
+
+
+@metric("moverscore")
+class MoverScore(IdfMixin):
+    summary = "Mover's score of reference and translation on contextual vectors."
+    meaning = "1 is equal; the lowest value depends on the distance; compare systems only."
+    paper = "Zhao et al. 2019, MoverScore"
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "default": {
+            "depth": 1,
+            "ngram": 1,
+            "pieces": "all",
+            "punctuation": True,
+            "distance": "squared",
+            "form": "one_minus",
+            "idf": "off",
+            "unescape": True,
+            "lowercase": "auto",
+        },
+        "emnlp2019": {
+            "depth": 5,
+            "layer": -1,
+            "ngram": 1,
+            "pieces": "first",
+            "punctuation": False,
+            "distance": "squared",
+            "form": "one_minus",
+            "idf": "references",
+            "unescape": False,
+            "lowercase": "off",
+        },
+        "v2": {
+            "depth": 1,
+            "layer": -1,
+            "ngram": 1,
+            "pieces": "first",
+            "punctuation": False,
+            "distance": "euclidean",
+            "form": "inverse",
+            "idf": "references",
+            "unescape": False,
+            "lowercase": "off",
+        },
+    }
+
+    def __init__(
+        self,
+        preset: Literal["default", "emnlp2019", "v2"] = "default",
+        encoder: str = "embedded",
+        layer: int | None = None,
+        depth: int | None = None,
+        ngram: int | None = None,
+        pieces: Literal["all", "first", "mean"] | None = None,
+        punctuation: bool | None = None,
+        distance: Literal["euclidean", "squared"] | None = None,
+        form: Literal["one_minus", "inverse"] | None = None,
+        idf: str | None = None,
+        multi_ref: MultiReference = "best",
+        unescape: bool | None = None,
+        lowercase: Case | None = None,
+    ) -> None:
+        self.preset, self.encoder, self.layer, self.depth = preset, encoder, layer, depth
+        self.ngram, self.pieces, self.punctuation = ngram, pieces, punctuation
+        self.distance, self.form, self.idf = distance, form, idf
+        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return similarity_bounds("transport", self.options.distance, self.options.form)
+
+    def layers(self) -> tuple[int, ...]:
+        """`depth` layers that end at `layer`; more than the encoder has are not invented."""
+        last = self.model.resolve(super().layers())[-1]
+        return tuple(range(max(last - self.options.depth + 1, 0), last + 1))
+
+    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+        o = self.options
+        tokens = self.encode(texts, lang)
+        kept = make.keep(tokens, self.model.punctuation, False, o.pieces, o.punctuation)
+        return make.build(tokens, kept, self.token_weights(tokens), o.ngram, o.pieces)
+
+    def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
+        o = self.options
+        return score_form(travel(left, lefts, right, rights, o.distance), o.form)[:, None]
+
+    def fit(self, references: Iterable[str]) -> None:
+        self.learn_idf(references)
+
+    def explain(self, segment: Segments) -> Explanation:
+        o = self.options
+        return explain_pair(self, segment, "transport", o.distance)
