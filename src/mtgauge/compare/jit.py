@@ -24,17 +24,26 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 # No `ninf`: infinity marks what is not to be chosen. The rest only lets loops be vectorised.
-_MATHS = {"nnan", "nsz", "contract", "reassoc"}
+_OPTIONS: dict[str, Any] = {
+    "fastmath": {"nnan", "nsz", "contract", "reassoc"},
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 _SMALL = 200_000  # units of work below which a second thread costs more than it brings
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for this machine on first use; keep the code on disk where there is a place."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": _MATHS, "error_model": "numpy"}
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, **options)(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no folder that it may write
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(nogil=True, **_OPTIONS)(function)
+    return compiled
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A part of a kernel, called by kernels alone: without the wrappers that Python would need."""
+    compiled: Callable[..., Any] = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtgauge.compare.jit import fmin, kernel
+from mtgauge.compare.jit import fmin, inner, kernel
 
 LANES = 4
 
 
-@kernel
-def _solve(c, n, m, width, left, right, flow, feeders, degree, u, v, open_v, near, via,
+@inner
+def _solve(c, left, right, flow, feeders, degree, u, v, open_v, near, via,
            row_near, row_via, seen, rows, cols, col_near):  # type: ignore[no-untyped-def] # fmt: skip
     """Optimal flow of one problem, in place.
 
@@ -33,6 +33,8 @@ def _solve(c, n, m, width, left, right, flow, feeders, degree, u, v, open_v, nea
     The rest is scratch: `near`, `via` and `open_v` belong to the columns of one search (distance,
     row before, potential or -inf once the column is done), `row_near`, `row_via` to its rows.
     """
+    width = c.shape[1]
+    m, n = flow.shape
     for j in range(width):
         v[j] = c[0, j]
     for i in range(1, n):
@@ -143,25 +145,22 @@ def _solve(c, n, m, width, left, right, flow, feeders, degree, u, v, open_v, nea
 
 @kernel
 def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
-                cost, want, flow, duals_u, duals_v):  # type: ignore[no-untyped-def] # fmt: skip
-    """Problems lo to hi of a batch: cost[p] in units of mass; with `want`, flow and potentials.
+                cost, want, flow, potentials):  # type: ignore[no-untyped-def] # fmt: skip
+    """Problems lo to hi of a batch: cost[p] in units of mass; with `want` the flow and v, too.
 
     left[left_at[p]:] and right[right_at[p]:] are the whole-number masses. Rows and columns
-    without mass are left out of the problem and get the potentials that keep it feasible.
+    without mass are left out of the problem.
     """
     top_n, top_m = 1, 1
     for p in range(lo, hi):
         top_n, top_m = max(top_n, shapes[p, 0]), max(top_m, shapes[p, 1])
     top_w = (top_m + LANES - 1) // LANES * LANES
     c_buffer = np.empty(top_n * top_w)
-    flow_buffer = np.empty(top_n * top_m, np.int64)
-    feeders_buffer = np.empty(top_n * top_m, np.int64)
-    u, row_near = np.empty(top_n), np.empty(top_n)
-    v, open_v, near, col_near = np.empty(top_w), np.empty(top_w), np.empty(top_w), np.empty(top_w)
-    a, row_via, seen = np.empty(top_n, np.int64), np.empty(top_n, np.int64), np.empty(top_n, np.int64)  # fmt: skip  # noqa: E501
-    rows, at_row = np.empty(top_n, np.int64), np.empty(top_n, np.int64)
-    b, via, cols = np.empty(top_w, np.int64), np.empty(top_w, np.int64), np.empty(top_w, np.int64)
-    at_col, degree = np.empty(top_w, np.int64), np.empty(top_w, np.int64)
+    buffers = np.empty((2, top_n * top_m), np.int64)
+    reals = np.empty((6, max(top_n, top_w)))
+    whole = np.empty((10, max(top_n, top_w)), np.int64)
+    u, v, open_v, near, row_near, col_near = reals
+    a, b, via, row_via, seen, rows, cols, degree, at_row, at_col = whole
     for p in range(lo, hi):
         all_n, all_m, start = shapes[p, 0], shapes[p, 1], starts[p]
         n, m = 0, 0
@@ -182,9 +181,9 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
             for j in range(m, width):
                 c[i, j] = np.inf
         b[m:width] = 0
-        sent = flow_buffer[: n * m].reshape((m, n))
-        feeders = feeders_buffer[: n * m].reshape((m, n))
-        _solve(c, n, m, width, a, b, sent, feeders, degree, u, v, open_v, near, via,
+        sent = buffers[0, : n * m].reshape((m, n))
+        feeders = buffers[1, : n * m].reshape((m, n))
+        _solve(c, a, b, sent, feeders, degree, u, v, open_v, near, via,
                row_near, row_via, seen, rows, cols, col_near)  # fmt: skip
         total = 0.0
         for j in range(m):
@@ -193,23 +192,9 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
                 total += sent[j, i] * c[i, j]
                 if want:
                     flow[start + at_row[i] * all_m + at_col[j]] = sent[j, i]
+            if want:
+                potentials[right_at[p] + at_col[j]] = v[j]
         cost[p] = total
-        if want:
-            all_u = duals_u[left_at[p] : left_at[p] + all_n]
-            all_v = duals_v[right_at[p] : right_at[p] + all_m]
-            all_v[:] = -np.inf
-            for j in range(m):
-                all_v[at_col[j]] = v[j]
-            for i in range(all_n):
-                least = np.inf
-                for j in range(all_m):
-                    least = fmin(least, flat[start + i * all_m + j] - all_v[j])
-                all_u[i] = least
-            for j in range(all_m):
-                least = np.inf
-                for i in range(all_n):
-                    least = fmin(least, flat[start + i * all_m + j] - all_u[i])
-                all_v[j] = least
 
 
 @kernel

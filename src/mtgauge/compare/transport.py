@@ -67,12 +67,12 @@ def transport(
     masses = _Masses.of(packed.shapes, weights)
     cost = np.empty(len(packed))
     size = len(packed.flat) if flow else 0
-    sent, u, v = np.zeros(size), np.empty(len(masses.left)), np.empty(len(masses.right))
+    sent, potentials = np.zeros(size), np.full(len(masses.right), -np.inf)
 
     def run(lo: int, hi: int) -> None:
         kernels.solve_range(
             packed.flat, packed.starts, packed.shapes, masses.left, masses.left_at,
-            masses.right, masses.right_at, lo, hi, cost, flow, sent, u, v,
+            masses.right, masses.right_at, lo, hi, cost, flow, sent, potentials,
         )  # fmt: skip
 
     in_parallel(run, packed.shapes.prod(axis=1) * packed.shapes.sum(axis=1) * 1.0, threads)
@@ -80,9 +80,15 @@ def transport(
     if not flow:
         return Transport(cost)
     sent *= np.repeat(masses.unit, packed.shapes.prod(axis=1))
-    ends_u, ends_v = masses.left_at[1:], masses.right_at[1:]
-    duals = list(zip(np.split(u, ends_u), np.split(v, ends_v), strict=True))
-    return Transport(cost, list(Ragged(sent, packed.shapes)), duals[: len(packed)])
+    by_problem = np.split(potentials, masses.right_at[1:])
+    duals = [_duals(c, v) for c, v in zip(packed, by_problem, strict=False)]
+    return Transport(cost, list(Ragged(sent, packed.shapes)), duals)
+
+
+def _duals(c: Float, v: Float) -> tuple[Float, Float]:
+    """Feasible potentials from those of the columns with mass (the others hold -inf)."""
+    u: Float = (c - v).min(axis=1)
+    return u, (c - u[:, None]).min(axis=0)
 
 
 def relaxed(
