@@ -1,0 +1,245 @@
+"""`mtgauge meta`: how far may a metric be trusted? Its agreement with human judgements."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mtgauge import registry
+from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options, write
+from mtgauge.data import mtme
+from mtgauge.data.checks import language_pair
+from mtgauge.data.judgements import Judgements, read, read_system_human
+from mtgauge.data.scores import read_scores
+from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.meta import render, slices, tables
+from mtgauge.meta.evaluate import Comparison, Row, average, evaluate
+from mtgauge.meta.scoring import Scores, external, score
+from mtgauge.metrics.base import Metric
+from mtgauge.stats.bootstrap import RESAMPLES, SEED
+
+_EXAMPLES = """
+examples:
+  mtgauge meta judged.tsv.gz -m bleu chrf
+  mtgauge meta judged.tsv.gz -m chrf -l de-en ru-en --by length
+  mtgauge meta wmt17/ --human sys17.tsv --level system -m bleu chrf --paper
+  mtgauge meta judged.tsv.gz --scores my_scores.tsv
+  mtgauge meta --scores sys-level_scores_metrics.csv --level system --paper
+  mtgauge meta da17.tsv.gz --experiment 000.1
+
+DATA is a TSV of judged segments (lp system sid source reference hypothesis human, optionally raw),
+a test set LP.tsv or a folder of them (sid source reference SYSTEM ...; human scores with --human),
+an official WMT folder (DA-seglevel.csv ...), or an mt-metrics-eval folder. Correlations are
+signed: a metric that is lower for better texts says so itself and is negated for it.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add("data", nargs="*", metavar="DATA", type=Path, help="human judgements, see below")
+    add("-m", "--metrics", nargs="+", default=[], metavar="METRIC")
+    add("-l", "--lang", nargs="+", metavar="LP", help="only these language pairs")
+    add("--level", choices=["segment", "system"], help="default: segment; an experiment's own")
+    add("--human", metavar="FILE", type=Path, help="system-level scores: lp, human, system")
+    add("--scores", nargs="+", default=[], metavar="FILE", type=Path, help="of any other metric")
+    add("--lower", nargs="+", default=[], metavar="NAME", help="of these, lower is better")
+    add("--paper", action="store_true", help="printed values of the papers beside ours")
+    add("--experiment", metavar="PAPER.TABLE", help="a printed table, row by row; e.g. 000.1")
+    add("--by", choices=["length", "quality", "system"], help="also by slices")
+    add("--pool", action="store_true", help="also all language pairs as one")
+    add(
+        "--test",
+        choices=["williams", "bootstrap", "permutation"],
+        default="williams",
+        help="whether one metric is better than another (%(default)s)",
+    )
+    add("--matrix", action="store_true", help="show the p-values of all comparisons")
+    add("--format", choices=render.FORMATS, default="table")
+    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    add("--plot", metavar="DIR", type=Path, help="write scatter and histogram plots here")
+    add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
+    add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
+    add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
+    add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
+    add("--no-ci", action="store_true", help="no confidence intervals")
+    add("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
+    add("--quiet", action="store_true")
+    add_encoder_options(parser)
+
+
+@dataclass
+class Findings:
+    rows: list[Row] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    scored: list[tuple[Judgements, list[Scores]]] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)  # spec -> why it could not run
+
+
+def run(args: argparse.Namespace) -> int:
+    use_encoder_options(args)
+    specs = list(args.metrics)
+    printed: list[tables.Printed] = []
+    if args.experiment:
+        from mtgauge.meta import experiment
+
+        printed = experiment.table(args.experiment)
+        specs += [s for s in experiment.specs(printed) if s not in specs]
+        args.level = args.level or printed[0].level
+        args.paper = True
+    args.level = args.level or "segment"
+    if not specs and not args.scores:
+        raise UsageError("Which metric? Give -m bleu chrf, or --scores FILE.")
+    started = time.monotonic()
+    cache = None if args.no_cache else RowCache(args.cache or default_folder())
+    found = study(_judgements(args), specs, args, cache, lenient=bool(args.experiment))
+    if args.paper:
+        found.rows = [tables.beside(row) for row in found.rows]
+    if printed:
+        sys.stdout.write(experiment.render(printed, found.rows, found.missing, args.format))
+    else:
+        text = render.render(found.rows, found.comparisons, args.format, matrix=args.matrix)
+        sys.stdout.write(text)
+    if args.json:
+        content = render.to_dict(found.rows, found.comparisons)
+        write(args.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    if args.export:
+        _export(args.export, found.scored)
+    if args.plot:
+        from mtgauge.meta.plots import plot
+
+        plot(args.plot, found.scored, args.level)
+    if not args.quiet:
+        _say_speed(cache, time.monotonic() - started)
+    return 0
+
+
+def study(
+    judgements: Sequence[Judgements],
+    specs: Sequence[str],
+    args: argparse.Namespace,
+    cache: RowCache | None,
+    *,
+    lenient: bool = False,
+) -> Findings:
+    """Score, correlate, slice and average; `lenient` notes what cannot run and goes on."""
+    found = Findings()
+    metrics: dict[str, Metric] = {}
+    for spec in dict.fromkeys(specs):
+        try:
+            metrics[spec] = registry.load(spec)
+        except (ResourceError, UsageError) as error:
+            if not lenient:
+                raise
+            found.missing[spec] = str(error)
+    with progress_bar("segments", quiet=args.quiet) as progress:
+        for item in judgements:
+            scores = external(item, args.lower)
+            scores += _score_all(item, metrics, args, cache, progress, found, lenient)
+            found.scored.append((item, scores))
+    resamples = 0 if args.no_ci else RESAMPLES
+    for item, scores in found.scored:
+        parts = [(item, scores)]
+        if args.by and args.level == "segment":
+            parts += slices.sliced(item, scores, args.by)
+        for part, its_scores in parts:
+            _add(found, part, its_scores, args, resamples)
+    if args.pool and args.level == "segment" and len(found.scored) > 1:
+        whole, scores = slices.pooled([j for j, _ in found.scored], [s for _, s in found.scored])
+        parts = [(whole, scores)]
+        if args.by in ("quality", "system"):
+            parts += slices.sliced(whole, scores, args.by)
+        for part, its_scores in parts:
+            _add(found, part, its_scores, args, resamples)
+    found.rows += average([row for row in found.rows if row.lp != "pooled"])
+    return found
+
+
+def _add(
+    found: Findings,
+    judgements: Judgements,
+    scores: list[Scores],
+    args: argparse.Namespace,
+    resamples: int,
+) -> None:
+    if scores:
+        rows, comparisons = evaluate(
+            judgements, scores, args.level, test=args.test, resamples=resamples, seed=args.seed
+        )
+        found.rows += rows
+        found.comparisons += comparisons
+
+
+def _score_all(
+    item: Judgements,
+    metrics: dict[str, Metric],
+    args: argparse.Namespace,
+    cache: RowCache | None,
+    progress: Callable[[int], object],
+    found: Findings,
+    lenient: bool,
+) -> list[Scores]:
+    scores = []
+    for spec, metric in metrics.items():
+        if spec in found.missing:
+            continue
+        try:
+            one = score(
+                item, metric, args.level, cache=cache, unescape=args.unescape, progress=progress
+            )
+        except (ResourceError, UsageError) as error:
+            if not lenient:
+                raise
+            found.missing[spec] = str(error)
+            continue
+        scores.append(replace(one, metric=spec))
+    return scores
+
+
+def _judgements(args: argparse.Namespace) -> list[Judgements]:
+    """Everything that was asked for, scores from elsewhere attached."""
+    langs = [language_pair(lang) for lang in args.lang or []]
+    human = None if args.human is None else read_system_human(args.human)
+    found: list[Judgements] = []
+    for path in args.data:
+        for lang in langs or [None]:
+            found += read(path, lang, human)
+    for path in args.scores:
+        table = read_scores(path, langs[0] if len(langs) == 1 else None)
+        if args.data:
+            found = table.attach(found)
+        else:
+            found += [j for j in table.judgements() if not langs or j.lp in langs]
+    if args.dataset:
+        found = [replace(item, dataset=args.dataset) for item in found]
+    if not found:
+        raise UsageError("No judgements: give DATA, or --scores FILE with a column human.")
+    return found
+
+
+def _export(folder: Path, scored: Sequence[tuple[Judgements, list[Scores]]]) -> None:
+    """The mt-metrics-eval layout; metric names lose characters that file names cannot have."""
+    for item, scores in scored:
+        columns, systems = {}, {}
+        for one in scores:
+            name = "".join(c if c.isalnum() or c in "+_=" else "_" for c in one.metric)
+            side = "src" if item.references is None else "refA"
+            columns[f"{name}-{side}"] = one.segments
+            if one.systems:
+                systems[f"{name}-{side}"] = one.systems
+        mtme.write_folder(folder, replace(item, scores=columns, system_scores=systems))
+
+
+def _say_speed(cache: RowCache | None, seconds: float) -> None:
+    if cache is not None:
+        print(
+            f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "
+            f"{seconds:.1f} s in all.",
+            file=sys.stderr,
+        )

@@ -1,0 +1,112 @@
+"""A printed table, row by row: the paper's value, ours, and what is missing where we have none.
+
+    mtgauge meta da17.tsv.gz --experiment 000.1              paper 000, Table 1
+    mtgauge meta wmt17/ --human sys17.tsv --experiment 000.5
+
+Every row of the table is tried with the paper's own spec; where its weights are not at hand, with
+a stand-in that says what it is; where neither runs, the row stands with what is missing, and fills
+as soon as that is supplied (a model folder, a file of vectors, `--scores FILE`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from mtgauge.errors import UsageError
+from mtgauge.meta import tables
+from mtgauge.meta.evaluate import Row
+from mtgauge.meta.render import Grid, markdown, plain
+
+_CORRELATIONS = ("pearson", "tau_wmt")
+
+
+def table(name: str) -> list[tables.Printed]:
+    """The rows of `PAPER.TABLE`; an unknown name is answered with the names there are."""
+    paper, _, number = name.partition(".")
+    found = [row for row in tables.rows_of(paper, number) if row.statistic in _CORRELATIONS]
+    if not found:
+        known = dict.fromkeys(
+            f"{r.paper}.{r.table}" for r in tables.results() if r.statistic in _CORRELATIONS
+        )
+        raise UsageError(f"There is no experiment {name!r}. There are: {', '.join(known)}.")
+    return found
+
+
+def specs(printed: Sequence[tables.Printed]) -> list[str]:
+    """What to run: the paper's spec of each row, and its stand-in."""
+    recipes = [tables.recipe(row) for row in printed]
+    wanted = [spec for r in recipes for spec in (r.spec, r.stand_in) if _runnable(spec)]
+    return list(dict.fromkeys(wanted))
+
+
+def _runnable(spec: str) -> bool:
+    """Whether a spec names no placeholder such as FOLDER or remap=clp that a user must supply."""
+    return bool(spec) and "FOLDER" not in spec and "remap=" not in spec and "'" not in spec
+
+
+def render(
+    printed: Sequence[tables.Printed],
+    rows: Sequence[Row],
+    missing: Mapping[str, str],
+    format: str,
+) -> str:
+    blocks = []
+    for statistic in dict.fromkeys(row.statistic for row in printed):
+        mine = [row for row in printed if row.statistic == statistic]
+        columns = list(mine[0].cells)
+        grid: Grid = [["row", *columns]]
+        remarks: list[str] = []
+        for row in mine:
+            grid.append([f"{row.metric} (printed)", *(row.cells[lp].text for lp in columns)])
+            ours = _ours(row, rows)
+            for metric, cells in ours.items():
+                grid.append([f"  {metric}", *(_text(cells.get(lp)) for lp in columns)])
+            remarks += _remarks(row, ours, missing)
+        draw = markdown if format == "markdown" else plain
+        head = (
+            f"Paper {mine[0].paper}, Table {mine[0].table}: {mine[0].dataset}, "
+            f"{mine[0].level} level, {statistic}"
+        )
+        blocks += [head, draw(grid)]
+        if remarks:
+            blocks.append("\n".join(f"- {line}" for line in dict.fromkeys(remarks)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _ours(printed: tables.Printed, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Our values for a printed row: metric -> column -> value."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        for entry in row.paper or []:
+            same = (entry["paper"], entry["table"], entry["metric"], entry["statistic"])
+            if same == (printed.paper, printed.table, printed.metric, printed.statistic):
+                column = "Average" if row.over else row.lp
+                found.setdefault(row.metric, {})[column] = row.values[printed.statistic]
+    return found
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def _remarks(
+    printed: tables.Printed, ours: Mapping[str, object], missing: Mapping[str, str]
+) -> list[str]:
+    made = tables.recipe(printed)
+    lines = []
+    notes = dict.fromkeys(cell.note for cell in printed.cells.values() if cell.note)
+    for note in notes:
+        where = [lp for lp, cell in printed.cells.items() if cell.note == note]
+        place = "" if len(where) == len(printed.cells) else f" ({', '.join(where)})"
+        lines.append(f"{printed.metric}{place}: {tables.NOTES[note]}.")
+    if made.spec not in ours and made.missing:
+        kind = "stand-in only" if ours else "no value"
+        lines.append(f"{printed.metric}: {kind}; missing: {made.missing}.")
+        if made.spec:
+            lines[-1] += f" Then: {made.spec}"
+    elif made.spec not in ours and made.spec in missing:
+        lines.append(f"{printed.metric}: {missing[made.spec]}")
+    elif not ours:
+        lines.append(f"{printed.metric}: this data does not hold the table's language pairs.")
+    return lines

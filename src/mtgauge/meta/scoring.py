@@ -1,0 +1,134 @@
+"""Scores of judged translations: by our metrics, or brought from elsewhere.
+
+    score(judgements, "chrf")                      the judged segments
+    score(judgements, "bleu", level="system")      whole outputs of the judged systems
+    external(judgements)                           scores that came with the data
+
+Scores are turned so that higher is better, by the metric's declared direction and nothing else.
+Work goes in chunks through the row cache, so an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mtgauge import registry
+from mtgauge.data.judgements import FloatArray, IntArray, Judgements
+from mtgauge.engine import local
+from mtgauge.engine.cache import RowCache, corpus_digest
+from mtgauge.errors import InputError, UsageError
+from mtgauge.metrics.base import Metric
+from mtgauge.signature import signature
+
+Level = Literal["segment", "system"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One metric on one set of judgements, higher is better: distances are negated already."""
+
+    metric: str  # the spec, or the name of scores from elsewhere
+    signature: str
+    segments: FloatArray  # (rows of the judgements,), NaN where not scored
+    systems: dict[str, float]
+
+
+def score(
+    judgements: Judgements,
+    spec: str | Metric,
+    level: Level = "segment",
+    *,
+    cache: RowCache | None = None,
+    unescape: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> Scores:
+    """Scores of the translations that the level needs, in chunks, through the cache."""
+    metric = registry.load(spec) if isinstance(spec, str) else spec
+    name = spec if isinstance(spec, str) else registry.spec_of(spec)
+    wanted = _wanted(judgements, level)
+    batch = judgements.segments(unescape=unescape).take(wanted.tolist())
+    have = {"source"} if batch.sources is not None else set()
+    have |= {"reference"} if batch.references is not None else set()
+    metric = metric.resolve(frozenset(have))
+    if lacking := sorted(metric.needs - have):
+        raise UsageError(
+            f"{name} needs the {' and the '.join(lacking)}, and {judgements.data} has none."
+        )
+    corpus = ""
+    if metric.needs_corpus:
+        metric = metric.clone()
+        texts = _references(judgements, unescape)
+        corpus = corpus_digest(texts)
+        metric.fit(texts)
+    parts = []
+    for start in range(0, len(batch), local.CHUNK):
+        chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
+        found = local.rows(metric, chunk) if cache is None else cache.rows(metric, chunk, corpus)
+        parts.append(found)
+        if progress is not None:
+            progress(len(chunk))
+    rows = np.concatenate(parts)
+    sign = 1.0 if metric.higher_is_better else -1.0
+    segments = np.full(len(judgements), np.nan)
+    segments[wanted] = sign * metric.segment_score(rows)
+    systems: dict[str, float] = {}
+    if level == "system":
+        place = np.full(len(judgements), -1)
+        place[wanted] = np.arange(len(wanted))
+        for system, members in judgements.rows_by_system().items():
+            mine = place[members][place[members] >= 0]
+            if len(mine):
+                total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
+                systems[system] = sign * float(total[0])
+    facts = {"lang": judgements.lp} | ({"unescape": "on"} if unescape else {})
+    return Scores(name, signature(metric, facts), segments, systems)
+
+
+def external(judgements: Judgements, lower: Collection[str] = ()) -> list[Scores]:
+    """Scores that came with the judgements; those named in `lower` are distances."""
+    names = dict.fromkeys([*judgements.scores, *judgements.system_scores])
+    found = []
+    for name in names:
+        sign = -1.0 if name in lower else 1.0
+        segments = judgements.scores.get(name)
+        systems = judgements.system_scores.get(name, {})
+        found.append(
+            Scores(
+                name,
+                f"{name}|from:file|higher_is_better:{'no' if name in lower else 'yes'}",
+                np.full(len(judgements), np.nan) if segments is None else sign * segments,
+                {system: sign * value for system, value in systems.items()},
+            )
+        )
+    return found
+
+
+def _wanted(judgements: Judgements, level: Level) -> IntArray:
+    """Rows to score: all judged ones, or all of the judged systems."""
+    if level == "system" and judgements.system_human:
+        mask = np.array([system in judgements.system_human for system in judgements.systems])
+    else:
+        mask = ~np.isnan(judgements.human)
+        if judgements.pairs is not None:
+            mask[judgements.pairs.ravel()] = True
+    if not mask.any():
+        raise InputError(
+            f"{judgements.data} {judgements.lp}: nothing here is judged at {level} level",
+            remedy="Give system-level human scores with --human FILE --level system."
+            if level == "segment"
+            else "Give human scores with --human FILE (columns lp, human, system).",
+        )
+    return np.flatnonzero(mask)
+
+
+def _references(judgements: Judgements, unescape: bool) -> list[str]:
+    """Every reference of the set once a segment."""
+    batch = judgements.segments(unescape=unescape)
+    if batch.references is None:
+        return []
+    first = dict(zip(reversed(judgements.sids), reversed(batch.references), strict=True))
+    return [text for sid in dict.fromkeys(judgements.sids) for text in first[sid]]

@@ -1,0 +1,208 @@
+"""The printed numbers of the five papers, beside ours.
+
+    000  Zhao et al. 2020, XMoverScore         003  Gekhman et al. 2020, KoBE
+    001  Li et al. 2019, STD                   004  Takahashi et al. 2020, sentence-pair regressor
+    002  Mathur et al. 2019, BERTr and ESIM
+
+    row = beside(row)                 one of our rows with the printed values that belong to it
+    rows_of("000", "1")               a whole printed table
+    recipe(rows_of("000", "1")[0])    our spec for a row of it, and what is missing to run it
+
+A printed value belongs to a row of ours if data set, level, language pair, statistic, metric and
+number of judgements agree. Two files of the package hold the data: paper_results.tsv the numbers
+(`?` where the print is not recoverable, `-` where the paper prints none), paper_metrics.tsv the
+specs. Numbers whose sign was hidden are compared as absolute values, and say so.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from mtgauge import registry
+from mtgauge.errors import MtgaugeError
+from mtgauge.meta.evaluate import Row
+from mtgauge.metrics.base import Metric
+
+NOTES = {
+    "absolute": "the paper prints absolute values",
+    "sign": "the paper hides a minus: the correlation is negative in the data",
+    "mean": "the printed average is not the mean of the printed cells",
+    "labels": "which row this is was inferred: the print lost its labels",
+    "pooled": "over the four pairs de, ru, tr, zh-en together",
+    "caption": "printed under a system-level caption; the numbers are segment-level",
+    "swapped": "et-en and fi-en seem to have changed places in print",
+    "elsewhere": "known to be wrong: these are system-level values of WMT19",
+}
+_HIDES_SIGN = ("absolute", "sign")
+_JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments a pair in the papers
+# options that name weights or clean texts: a metric keeps its identity when they change
+_WEIGHTS = frozenset(
+    "preset encoder model vectors remap lm kb annotations unescape lowercase tokenize".split()
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    value: float | None  # None: not printed, or not recoverable
+    note: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One row of a printed table."""
+
+    paper: str
+    table: str
+    level: str
+    dataset: str
+    statistic: str
+    metric: str
+    note: str
+    cells: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    spec: str
+    stand_in: str
+    missing: str
+
+
+@lru_cache(maxsize=1)
+def results() -> tuple[Printed, ...]:
+    """Every printed row."""
+    found = []
+    for fields in _read("paper_results.tsv"):
+        cells = {}
+        for item in fields["cells"].split(" "):
+            column, _, text = item.rpartition("=")
+            text, _, flag = text.partition("!")
+            value = None if text in "?-" else float(text)
+            cells[column] = Cell(value, flag or fields["note"], text)
+        about = {k: v for k, v in fields.items() if k != "cells"}
+        found.append(Printed(**about, cells=cells))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _recipes() -> dict[tuple[str, str], Recipe]:
+    return {
+        (f["paper"], f["metric"]): Recipe(f["spec"], f["stand_in"], f["missing"])
+        for f in _read("paper_metrics.tsv")
+    }
+
+
+def recipe(printed: Printed) -> Recipe:
+    """How to make a printed row."""
+    made = _recipes()[printed.paper, printed.metric]
+    if printed.level == "segment" and made.spec == "bleu":
+        return replace(made, spec="sentbleu")  # what papers call BLEU of a segment
+    return made
+
+
+def rows_of(paper: str, table: str) -> list[Printed]:
+    """The rows of one printed table, in its order."""
+    return [row for row in results() if (row.paper, row.table) == (paper, table)]
+
+
+def _read(name: str) -> Iterator[dict[str, str]]:
+    text = resources.files("mtgauge.meta").joinpath(name).read_text(encoding="utf-8")
+    return csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def beside(row: Row) -> Row:
+    """The row with `paper` filled: a list of printed values, empty where there is none."""
+    tables: dict[tuple[str, str, str], list[tuple[Printed, Cell]]] = {}
+    for printed in results():
+        cell = _cell(printed, row) if _same_data(printed, row) else None
+        if cell is not None and same_metric(row, printed):
+            key = (printed.paper, printed.table, printed.statistic)
+            tables.setdefault(key, []).append((printed, cell))
+    found = []
+    for matches in tables.values():
+        # rows of a table that differ in weights alone: the very one, else the first
+        exact = [m for m in matches if recipe(m[0]).spec == row.metric]
+        found.append(_entry(*(exact or matches)[0], row))
+    return replace(row, paper=found)
+
+
+def _entry(printed: Printed, cell: Cell, row: Row) -> dict[str, Any]:
+    ours = row.values[printed.statistic]
+    notes = [NOTES[cell.note]] if cell.note else []
+    if cell.value is None:
+        notes.append("not printed" if cell.text == "-" else "not recoverable from the print")
+    elif cell.note in _HIDES_SIGN:
+        ours = abs(ours)
+    made = recipe(printed)
+    if not row.signature.startswith(f"{row.metric}|from:file") and row.metric != made.spec:
+        notes.append(f"the paper's is {made.spec}")
+    difference = None if cell.value is None or math.isnan(ours) else ours - cell.value
+    return {
+        "paper": printed.paper,
+        "table": printed.table,
+        "metric": printed.metric,
+        "statistic": printed.statistic,
+        "value": cell.value,
+        "difference": None if difference is None else round(difference, 6),
+        "note": "; ".join(notes),
+    }
+
+
+def _same_data(printed: Printed, row: Row) -> bool:
+    if printed.dataset.split("-")[0] != row.dataset or printed.level != row.level:
+        return False
+    if printed.statistic not in row.values or "[" in row.data:  # slices are no printed data
+        return False
+    pairs = len(row.over) or 1
+    judged = _JUDGED.get(row.dataset or "")
+    if row.level == "segment" and printed.statistic == "pearson" and judged is not None:
+        return row.n == judged * pairs
+    return True
+
+
+def _cell(printed: Printed, row: Row) -> Cell | None:
+    if not row.over:
+        return printed.cells.get(row.lp)
+    same = set(row.over) == {lp for lp in printed.cells if lp != "Average"}
+    return printed.cells.get("Average") if same else None
+
+
+def same_metric(row: Row, printed: Printed) -> bool:
+    """Whether our metric is the printed one, whatever weights it was given."""
+    if row.signature.startswith(f"{row.metric}|from:file"):
+        return _plain(row.metric) == _plain(printed.metric)
+    made = recipe(printed)
+    ours = _features(row.metric)
+    return ours is not None and ours in (_features(made.spec), _features(made.stand_in))
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum() or c == "+")
+
+
+@lru_cache(maxsize=512)
+def _features(spec: str) -> tuple[Any, ...] | None:
+    """What a metric computes, without the weights it computes with; None: not loadable."""
+    try:
+        metric: Metric = registry.load(spec)
+    except MtgaugeError:
+        return None
+    params = metric.params()
+    kept = sorted((k, repr(v)) for k, v in params.items() if k not in _WEIGHTS)
+    speaks = str(params.get("lm") not in (None, "off", "none"))
+    return (metric.name, *kept, speaks, _method(str(params.get("remap"))))
+
+
+def _method(remap: str) -> str:
+    """CLP, UMD or both, as far as the name of a remap file or folder tells."""
+    name = remap.rstrip("/").rsplit("/", 1)[-1].lower()
+    name = name.replace("bam", "clp").replace("gbdd", "umd")
+    return "-".join(re.findall("clp|umd", name)) or name
