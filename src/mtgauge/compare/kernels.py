@@ -14,6 +14,9 @@ Masses are whole numbers (int64), so no dust of rounding is ever carried around:
 or it is not. Costs are double precision. Rows are padded to whole vectors with infinite cost.
 """
 
+# Numba infers the types of what follows; annotations would not be read by it.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
 from __future__ import annotations
 
 import numpy as np
@@ -24,8 +27,35 @@ LANES = 4
 
 
 @inner
+def _send(mass, source, sink, via, row_via, flow, feeders, degree):
+    """Send `mass` along the path found from the row `source` to the column `sink`."""
+    j = sink
+    while True:
+        i = via[j]
+        at = 0
+        while at < degree[j] and feeders[j, at] != i:
+            at += 1
+        if at == degree[j]:
+            feeders[j, at] = i
+            degree[j] += 1
+            flow[j, i] = mass
+        else:
+            flow[j, i] += mass
+        if i == source:
+            break
+        j = row_via[i]
+        flow[j, i] -= mass
+        if flow[j, i] == 0:
+            at = 0
+            while feeders[j, at] != i:
+                at += 1
+            degree[j] -= 1
+            feeders[j, at] = feeders[j, degree[j]]
+
+
+@inner
 def _solve(c, left, right, flow, feeders, degree, u, v, open_v, near, via,
-           row_near, row_via, seen, rows, cols, col_near):  # type: ignore[no-untyped-def] # fmt: skip
+           row_near, row_via, seen, rows, cols, col_near):  # fmt: skip
     """Optimal flow of one problem, in place.
 
     c (n, width) costs; left (n), right (width) masses, used up; flow (m, n) transposed;
@@ -81,7 +111,19 @@ def _solve(c, left, right, flow, feeders, degree, u, v, open_v, near, via,
                 while near[sink] != least:
                     sink += 1
                 if right[sink] > 0:
-                    break
+                    room = left[source]  # the least flow that the path takes back from a row
+                    j, i = sink, via[sink]
+                    while i != source:
+                        j = row_via[i]
+                        room = min(room, flow[j, i])
+                        i = via[j]
+                    mass = min(room, right[sink])
+                    left[source] -= mass
+                    right[sink] -= mass
+                    _send(mass, source, sink, via, row_via, flow, feeders, degree)
+                    if mass == room:
+                        break
+                    # the column is full, but the tree still stands: the search goes on
                 cols[n_cols] = sink
                 n_cols += 1
                 col_near[sink] = least
@@ -109,43 +151,22 @@ def _solve(c, left, right, flow, feeders, degree, u, v, open_v, near, via,
                 u[rows[r]] += least - row_near[rows[r]]
             for r in range(n_cols):
                 v[cols[r]] -= least - col_near[cols[r]]
-            # how much fits through the path, then send it
-            mass = min(left[source], right[sink])
-            j = sink
-            i = via[j]
-            while i != source:
-                j = row_via[i]
-                mass = min(mass, flow[j, i])
-                i = via[j]
-            left[source] -= mass
-            right[sink] -= mass
-            j = sink
-            while True:
-                i = via[j]
-                at = 0
-                while at < degree[j] and feeders[j, at] != i:
-                    at += 1
-                if at == degree[j]:
-                    feeders[j, at] = i
-                    degree[j] += 1
-                    flow[j, i] = mass
-                else:
-                    flow[j, i] += mass
-                if i == source:
-                    break
-                j = row_via[i]
-                flow[j, i] -= mass
-                if flow[j, i] == 0:
-                    at = 0
-                    while feeders[j, at] != i:
-                        at += 1
-                    degree[j] -= 1
-                    feeders[j, at] = feeders[j, degree[j]]
+
+
+@inner
+def _with_mass(masses, start, size, at, mass):
+    """Which of the points have mass, and how much; returns their number."""
+    found = 0
+    for i in range(size):
+        if masses[start + i] > 0:
+            at[found], mass[found] = i, masses[start + i]
+            found += 1
+    return found
 
 
 @kernel
 def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
-                cost, want, flow, potentials):  # type: ignore[no-untyped-def] # fmt: skip
+                cost, want, flow, potentials):  # fmt: skip
     """Problems lo to hi of a batch: cost[p] in units of mass; with `want` the flow and v, too.
 
     left[left_at[p]:] and right[right_at[p]:] are the whole-number masses. Rows and columns
@@ -154,6 +175,7 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
     top_n, top_m = 1, 1
     for p in range(lo, hi):
         top_n, top_m = max(top_n, shapes[p, 0]), max(top_m, shapes[p, 1])
+    top_n = top_m = max(top_n, top_m)
     top_w = (top_m + LANES - 1) // LANES * LANES
     c_buffer = np.empty(top_n * top_w)
     buffers = np.empty((2, top_n * top_m), np.int64)
@@ -162,22 +184,20 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
     u, v, open_v, near, row_near, col_near = reals
     a, b, via, row_via, seen, rows, cols, degree, at_row, at_col = whole
     for p in range(lo, hi):
-        all_n, all_m, start = shapes[p, 0], shapes[p, 1], starts[p]
-        n, m = 0, 0
-        for i in range(all_n):
-            if left[left_at[p] + i] > 0:
-                at_row[n], a[n] = i, left[left_at[p] + i]
-                n += 1
-        for j in range(all_m):
-            if right[right_at[p] + j] > 0:
-                at_col[m], b[m] = j, right[right_at[p] + j]
-                m += 1
+        all_m, start = shapes[p, 1], starts[p]
+        n = _with_mass(left, left_at[p], shapes[p, 0], at_row, a)
+        m = _with_mass(right, right_at[p], all_m, at_col, b)
+        row_step, col_step = all_m, 1
+        turned = n < m  # rows on the longer side: less mass each, fewer of them have to be split
+        if turned:
+            n, m, a, b, at_row, at_col = m, n, b, a, at_col, at_row
+            row_step, col_step = 1, all_m
         width = (m + LANES - 1) // LANES * LANES
         c = c_buffer[: n * width].reshape((n, width))
         for i in range(n):
-            row = start + at_row[i] * all_m
+            row = start + at_row[i] * row_step
             for j in range(m):
-                c[i, j] = flat[row + at_col[j]]
+                c[i, j] = flat[row + at_col[j] * col_step]
             for j in range(m, width):
                 c[i, j] = np.inf
         b[m:width] = 0
@@ -191,14 +211,18 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
                 i = feeders[j, r]
                 total += sent[j, i] * c[i, j]
                 if want:
-                    flow[start + at_row[i] * all_m + at_col[j]] = sent[j, i]
-            if want:
-                potentials[right_at[p] + at_col[j]] = v[j]
+                    flow[start + at_row[i] * row_step + at_col[j] * col_step] = sent[j, i]
         cost[p] = total
+        if want and turned:
+            for i in range(n):
+                potentials[right_at[p] + at_row[i]] = u[i]
+        elif want:
+            for j in range(m):
+                potentials[right_at[p] + at_col[j]] = v[j]
 
 
 @kernel
-def relaxed_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi, cost):  # type: ignore[no-untyped-def] # fmt: skip # noqa: E501
+def relaxed_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi, cost):  # fmt: skip
     """RWMD: each side sends its mass to the nearest point with mass; the greater of the two."""
     for p in range(lo, hi):
         n, m = shapes[p, 0], shapes[p, 1]
@@ -220,18 +244,51 @@ def relaxed_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi, 
         cost[p] = max(by_row, by_col)
 
 
+@inner
+def _four(x, i, y, j, last, squared):
+    """x_i against y_j to y_(j+3) (not beyond `last`): squared distances, or dot products.
+
+    Four at a time, since then x_i is loaded once and four sums run side by side.
+    """
+    j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
+    s0 = s1 = s2 = s3 = x[i, 0] * 0  # sums in the vectors' own type
+    if squared:
+        for k in range(x.shape[1]):
+            one = x[i, k]
+            g0, g1, g2, g3 = one - y[j, k], one - y[j1, k], one - y[j2, k], one - y[j3, k]
+            s0, s1, s2, s3 = s0 + g0 * g0, s1 + g1 * g1, s2 + g2 * g2, s3 + g3 * g3
+    else:
+        for k in range(x.shape[1]):
+            one = x[i, k]
+            s0, s1 = s0 + one * y[j, k], s1 + one * y[j1, k]
+            s2, s3 = s2 + one * y[j2, k], s3 + one * y[j3, k]
+    return s0, s1, s2, s3
+
+
 @kernel
-def squared_range(x, x_at, y, y_at, starts, lo, hi, flat):  # type: ignore[no-untyped-def]
+def squared_range(x, x_at, y, y_at, starts, lo, hi, flat):
     """Squared Euclidean distances by differences: equal points are exactly 0 apart."""
-    size = x.shape[1]
     for p in range(lo, hi):
-        n, m = x_at[p + 1] - x_at[p], y_at[p + 1] - y_at[p]
-        for i in range(n):
-            one = x[x_at[p] + i]
-            for j in range(m):
-                other = y[y_at[p] + j]
-                total = one[0] * 0  # of the vectors' own type
-                for k in range(size):
-                    gap = one[k] - other[k]
-                    total += gap * gap
-                flat[starts[p] + i * m + j] = total
+        at = starts[p]
+        for i in range(x_at[p], x_at[p + 1]):
+            for j in range(y_at[p], y_at[p + 1], 4):
+                four = _four(x, i, y, j, y_at[p + 1] - 1, True)
+                for k in range(min(4, y_at[p + 1] - j)):
+                    flat[at] = four[k]
+                    at += 1
+
+
+@kernel
+def best_range(x, x_at, y, y_at, lo, hi, rows, columns):
+    """rows[i] = max_j x_i . y_j and columns[j] = max_i x_i . y_j within each pair."""
+    for p in range(lo, hi):
+        for j in range(y_at[p], y_at[p + 1]):
+            columns[j] = -np.inf
+        for i in range(x_at[p], x_at[p + 1]):
+            best = -np.inf
+            for j in range(y_at[p], y_at[p + 1], 4):
+                four = _four(x, i, y, j, y_at[p + 1] - 1, False)
+                for k in range(min(4, y_at[p + 1] - j)):
+                    best = max(best, four[k])
+                    columns[j + k] = max(columns[j + k], four[k])
+            rows[i] = best

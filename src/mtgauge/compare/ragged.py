@@ -1,8 +1,8 @@
 """Many matrices of different shapes in one buffer, row by row, one after another.
 
-    packed = Ragged.pack([costs_a, costs_b])
-    packed[1]                                # a view of the second matrix
-    len(packed), packed.shapes               # 2, [[n0, m0], [n1, m1]]
+packed = Ragged.pack([costs_a, costs_b])
+packed[1]                                # a view of the second matrix
+len(packed), packed.shapes               # 2, [[n0, m0], [n1, m1]]
 """
 
 from __future__ import annotations

@@ -134,14 +134,7 @@ def cost_matrices(
     """
     if kind not in ("euclidean", "sqeuclidean", "cosine"):
         raise UsageError(f"No ground distance {kind!r}: euclidean, sqeuclidean or cosine.")
-    x, x_at = _checked_vectors(left, left_offsets)
-    y, y_at = _checked_vectors(right, right_offsets)
-    if len(x_at) != len(y_at) or x.shape[1] != y.shape[1]:
-        raise UsageError(
-            f"{len(x_at) - 1} and {len(y_at) - 1} texts of {x.shape[1]} and {y.shape[1]} "
-            "dimensions: both sides need the same numbers."
-        )
-    y = y.astype(x.dtype, copy=False)
+    x, x_at, y, y_at = checked_pairs(left, left_offsets, right, right_offsets)
     shapes = np.stack([np.diff(x_at), np.diff(y_at)], axis=1)
     sizes = shapes.prod(axis=1)
     packed = Ragged(np.empty(int(sizes.sum())), shapes)
@@ -156,7 +149,7 @@ def cost_matrices(
         np.sqrt(packed.flat, out=packed.flat)
     elif kind == "cosine":  # |x - y|^2 = 2 - 2 cos for unit vectors
         np.multiply(packed.flat, 0.5, out=packed.flat)
-        for p in np.flatnonzero(_any_in(x_zero, x_at) | _any_in(y_zero, y_at)):
+        for p in np.flatnonzero(_any_in(x_zero, x_at) | _any_in(y_zero, y_at)).tolist():
             packed[p][x_zero[x_at[p] : x_at[p + 1]], :] = 1.0
             packed[p][:, y_zero[y_at[p] : y_at[p + 1]]] = 1.0
     return packed
@@ -170,6 +163,23 @@ def _unit(x: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.boo
 
 def _any_in(flags: NDArray[np.bool_], offsets: Int) -> NDArray[np.bool_]:
     return np.diff(np.concatenate([[0], np.cumsum(flags)])[offsets]) > 0
+
+
+def checked_pairs(
+    left: NDArray[np.floating],
+    left_offsets: Int,
+    right: NDArray[np.floating],
+    right_offsets: Int,
+) -> tuple[NDArray[np.floating], Int, NDArray[np.floating], Int]:
+    """Both sides as contiguous arrays of one type, or an error that says what does not fit."""
+    x, x_at = _checked_vectors(left, left_offsets)
+    y, y_at = _checked_vectors(right, right_offsets)
+    if len(x_at) != len(y_at) or x.shape[1] != y.shape[1]:
+        raise UsageError(
+            f"{len(x_at) - 1} and {len(y_at) - 1} texts of {x.shape[1]} and {y.shape[1]} "
+            "dimensions: both sides need the same numbers."
+        )
+    return x, x_at, y.astype(x.dtype, copy=False), y_at
 
 
 def _checked_vectors(
@@ -194,9 +204,7 @@ def _checked(costs: Ragged | Sequence[ArrayLike]) -> Ragged:
     if len(packed) and packed.shapes.min() < 1:
         p = int(np.flatnonzero(packed.shapes.min(axis=1) < 1)[0])
         raise UsageError(f"Cost matrix {p} is empty: transport needs a point on either side.")
-    if len(packed.flat) and not (
-        packed.flat.max() <= _LARGEST and packed.flat.min() >= -_LARGEST
-    ):
+    if len(packed.flat) and not (packed.flat.max() <= _LARGEST and packed.flat.min() >= -_LARGEST):
         at = np.flatnonzero(~(np.abs(packed.flat) <= _LARGEST))[0]
         p = int(np.searchsorted(packed.starts, at, side="right")) - 1
         raise UsageError(
@@ -239,9 +247,7 @@ class _Masses:
         return cls(whole_a, left_at, whole_b, right_at, totals / _UNITS)
 
 
-def _flat_weights(
-    rows: list[ArrayLike], sizes: Int, starts: Int, side: str
-) -> tuple[Float, Float]:
+def _flat_weights(rows: list[ArrayLike], sizes: Int, starts: Int, side: str) -> tuple[Float, Float]:
     arrays = [np.asarray(row, dtype=np.float64) for row in rows]
     for p, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
         if array.shape != (size,):
