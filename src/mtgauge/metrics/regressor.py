@@ -1,0 +1,208 @@
+"""The sentence-pair regressor (Takahashi, Sudoh and Nakamura 2020), with or without a reference.
+
+The translation is read together with the source, with the reference, or with both, by one encoder
+that was fine-tuned on human judgements:
+
+    x_src = E(<s> hyp </s> src </s>)      x_ref = E(<s> hyp </s> ref </s>)
+    score = f([x_src; x_ref])             a view that is not given has a learned vector of its own
+
+    mtgauge score -s src -t hyp -r ref -m regressor                   # source and reference
+    mtgauge score -s src -t hyp -m regressor:view=hyp+src             # no reference needed
+    mtgauge score -s src -t hyp -m regressor:scale=100                # 0 to 100
+
+`view=auto` takes what is given: hyp+src/hyp+ref with both, else hyp+ref or hyp+src. The model in
+the package was trained with views dropped at random, so that it serves all three. A model trained
+for hyp+src+ref reads all three texts as one input.
+
+Limits: trained on WMT news; scores of other text are comparable between systems, their level less
+so. Inputs are cut to the card's `max_length` pieces, which is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.data.checks import unescape
+from mtgauge.data.segments import Segments
+from mtgauge.encode.pairs import Packer
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.trained import (
+    Scale,
+    TrainedMetric,
+    best_or_mean,
+    length_batches,
+    model_folder,
+)
+from mtgauge.registry import metric
+
+View = Literal["auto", "hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref"]
+INPUTS: dict[str, tuple[str, ...]] = {
+    "hyp+src/hyp+ref": ("src", "ref"),
+    "hyp+src+ref": ("src+ref",),
+    "hyp+src": ("src",),
+    "hyp+ref": ("ref",),
+}
+VIEWS: tuple[View, ...] = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+ref", "hyp+src")
+BUDGET = 4096  # padded tokens a batch
+Vectors = NDArray[np.float32]
+
+
+@metric("regressor")
+class Regressor(TrainedMetric):
+    summary = "Trained: an encoder fine-tuned to read translation, source and reference together."
+    meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
+    paper = "Takahashi et al. 2020, Automatic MT Evaluation using Source Language Inputs"
+
+    def __init__(
+        self,
+        model: str = "embedded",
+        view: View = "auto",
+        scale: Scale = "z",
+        multi_ref: Literal["best", "mean"] = "best",
+    ) -> None:
+        self.model = model
+        self.view = view
+        self.scale = scale
+        self.multi_ref = multi_ref
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """With `view=auto` nothing in particular, but one of the two."""
+        wanted = {"source": "src", "reference": "ref"}
+        return frozenset(name for name, short in wanted.items() if short in self.view)
+
+    def resolve(self, have: frozenset[str]) -> Regressor:
+        """`view=auto` settled by what is given and what the model was trained for."""
+        if self.view != "auto" or not have:
+            return self
+        order: dict[frozenset[str], tuple[View, ...]] = {
+            frozenset({"source", "reference"}): VIEWS,
+            frozenset({"reference"}): ("hyp+ref",),
+            frozenset({"source"}): ("hyp+src",),
+        }
+        served = self.card["views"]
+        view = next((view for view in order[have] if view in served), None)
+        if view is None:
+            raise UsageError(
+                f"The regressor {self.model} was trained for {', '.join(served)}, and only "
+                f"{' and '.join(sorted(have))} is given."
+            )
+        settled = self.clone()
+        settled.view = view
+        return settled
+
+    def _checked_view(self, batch: Segments) -> str:
+        """The view in force for these segments, all of its texts given."""
+        given = {"source": batch.sources is not None, "reference": batch.references is not None}
+        view = self.resolve(frozenset(name for name, there in given.items() if there)).view
+        if view not in self.card["views"]:
+            raise UsageError(
+                f"The regressor {self.model} was trained for {', '.join(self.card['views'])}, "
+                f"not for view={view}."
+            )
+        if "src" in view and not given["source"]:
+            raise UsageError(f"regressor:view={view} needs sources: give them with -s.")
+        if "ref" in view and not (batch.references and all(batch.references)):
+            raise UsageError(f"regressor:view={view} needs a reference for every segment: give -r.")
+        return view
+
+    @cached_property
+    def packer(self) -> Packer:
+        from tokenizers import Tokenizer
+
+        path = self.folder.folder / "tokenizer.json"
+        if self.card["encoder"] == "embedded":
+            path = model_folder("embedded", "encoder") / "tokenizer.json"
+        if not path.is_file():
+            raise ResourceError(f"{path} is missing. Fetch the folder again.")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != self.card["tokenizer_sha256"]:
+            raise ResourceError(
+                f"The regressor {self.model} was trained with another tokenizer than {path}: its "
+                "numbers would mean other words. Fetch the model again, or train it again."
+            )
+        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        return Packer.of(tokenizer, int(self.card["max_length"]))
+
+    def predict(self, batch: Segments) -> FloatArray:
+        view = self._checked_view(batch)
+        references = batch.references if "ref" in view else None
+        counts = [1 if references is None else len(row) for row in references or batch.hypotheses]
+        rows = np.repeat(np.arange(len(batch)), counts)
+        owners = rows.tolist()
+        hypotheses = [unescape(batch.hypotheses[i]) for i in owners]
+        texts: dict[str, list[str]] = {}
+        if "src" in view and batch.sources is not None:
+            texts["src"] = [unescape(batch.sources[i]) for i in owners]
+        if references is not None:
+            texts["ref"] = [unescape(text) for row in references for text in row]
+        vectors = [
+            self._vectors(
+                list(zip(hypotheses, *(texts[part] for part in name.split("+")), strict=True)),
+                _languages(batch, name),
+            )
+            for name in INPUTS[view]
+        ]
+        return best_or_mean(self._head(view, vectors), rows, len(batch), self.multi_ref)
+
+    def _vectors(self, inputs: list[tuple[str, ...]], langs: tuple[str | None, ...]) -> Vectors:
+        """(n, d): what the encoder makes of each input; distinct ones are read once."""
+        unique = list(dict.fromkeys(inputs))
+        number = {texts: i for i, texts in enumerate(unique)}
+        flat = self.packer.tokenize([text for texts in unique for text in texts])
+        width = len(langs)
+        ids = [flat[i * width : (i + 1) * width] for i in range(len(unique))]
+        lengths = np.array([min(self.packer.lengths(x), self.packer.max_length) for x in ids])
+        numbers = self._language_numbers(langs)
+        out = np.empty((len(unique), int(self.card["width"])), dtype=np.float32)
+        for batch in length_batches(lengths, BUDGET):
+            packed = self.packer.pack_ids(
+                [ids[i] for i in batch], None if numbers is None else [numbers] * len(batch)
+            )
+            self.notes["truncated"] += packed.cut
+            named = {
+                "input_ids": packed.ids,
+                "attention_mask": packed.mask,
+                "token_type_ids": packed.types,
+                "langs": packed.langs,
+            }
+            out[batch] = self.folder.run(
+                "model.onnx", **{name: named[name] for name in self.card["inputs"]}
+            )
+        return out[[number[texts] for texts in inputs]]
+
+    def _language_numbers(self, langs: tuple[str | None, ...]) -> tuple[int, ...] | None:
+        if "langs" not in self.card["inputs"]:
+            return None
+        known = self.card["language_numbers"]
+        missing = [str(lang) for lang in langs if lang not in known]
+        if missing:
+            raise UsageError(
+                f"The regressor {self.model} wants the language pair, and knows "
+                f"{', '.join(known)}: give -l de-en (got {', '.join(missing)})."
+            )
+        return tuple(known[lang] for lang in langs)
+
+    def _head(self, view: str, vectors: list[Vectors]) -> FloatArray:
+        """Scores from one or two vectors a segment; a view that is not given is marked so."""
+        slots = self.card["slots"]
+        n = len(vectors[0])
+        states = np.zeros((n, len(slots), vectors[0].shape[1]), dtype=np.float32)
+        given = np.zeros((n, len(slots)), dtype=np.float32)
+        for name, values in zip(INPUTS[view], vectors, strict=True):
+            states[:, slots.index(name)] = values
+            given[:, slots.index(name)] = 1
+        scores = self.folder.run("head.onnx", states=states, given=given)
+        return np.asarray(scores, dtype=np.float64)
+
+
+def _languages(batch: Segments, name: str) -> tuple[str | None, ...]:
+    """Language of the translation and of what it is read with."""
+    by_part = {"src": batch.source_lang, "ref": batch.target_lang}
+    return (batch.target_lang, *(by_part[part] for part in name.split("+")))

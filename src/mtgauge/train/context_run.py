@@ -1,0 +1,94 @@
+"""What `mtgauge train bilstm | bilstm-attention | esim` does: vectors, seeds, export."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from mtgauge.encode import load_encoder, model_folder
+from mtgauge.train.batching import calibration
+from mtgauge.train.context_models import ContextModel
+from mtgauge.train.context_task import (
+    MAX_TOKENS,
+    ContextTask,
+    LiveVectors,
+    StoredVectors,
+    VectorSource,
+    all_texts,
+)
+from mtgauge.train.folder import write_context
+from mtgauge.train.judged import Rows
+from mtgauge.train.loop import Plan, pick_device
+from mtgauge.train.regressor_run import packer_of, torch_encoder
+from mtgauge.train.seeds import over_seeds
+from mtgauge.train.trained_command import data_facts, say
+
+if TYPE_CHECKING:
+    from mtgauge.encode.encoder import Encoder
+
+
+@dataclass(frozen=True)
+class Setting:
+    encoder: Encoder
+    languages: tuple[str, ...]
+
+
+def prepare(args: argparse.Namespace) -> Setting:
+    encoder = load_encoder(args.encoder)
+    return Setting(encoder, encoder.languages)
+
+
+def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> dict[str, Any]:
+    device = pick_device(args.device)
+    vectors = _vectors(args, setting.encoder, rows, dev, device)
+
+    def make() -> ContextTask:
+        model = ContextModel(
+            args.stage, len(vectors.layers), vectors.width, args.hidden, args.dropout
+        ).to(device)
+        return ContextTask(model, rows, dev, vectors, args.view, args.batch, args.plain)
+
+    plan = Plan(
+        epochs=args.epochs,
+        rate=args.rate,
+        schedule="plateau" if args.minutes is None else "linear",
+        patience=args.patience,
+        bf16=args.bf16,
+        minutes=args.minutes,
+    )
+    kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
+    with torch.inference_mode():
+        predicted = kept.task.predict(dev)
+    card = {
+        "kind": args.stage,
+        "name": f"mtgauge-{args.stage}",
+        "view": args.view,
+        "encoder": args.encoder,
+        "encoder_fingerprint": setting.encoder.fingerprint,
+        "layers": list(vectors.layers),
+        "max_tokens": MAX_TOKENS,
+        "hidden": args.hidden,
+        "calibration": calibration(predicted, dev.raw),
+        **kept.facts(),
+        "data": data_facts(args, rows, dev),
+    }
+    assert isinstance(kept.task.model, ContextModel)
+    write_context(args.out, kept.task.model, card)
+    return card
+
+
+def _vectors(
+    args: argparse.Namespace, encoder: Encoder, rows: Rows, dev: Rows, device: torch.device
+) -> VectorSource:
+    layers = tuple(range(1, encoder.layers + 1))
+    folder = model_folder(args.encoder, "encoder")
+    if device.type != "cpu" and folder is not None:
+        live = torch_encoder(folder, args.weights)
+        packer = packer_of(args.encoder, encoder.max_length)
+        return LiveVectors(live, packer, layers, encoder.fingerprint, device)
+    say(args, "encoding the texts once")
+    texts = all_texts((rows, dev), args.view, args.plain > 0)
+    return StoredVectors.build(encoder, texts, layers, args.out / "vectors", args.quiet)

@@ -1,0 +1,110 @@
+"""Weights of an exported ONNX model in 8 bits, unpacked by the session when it opens.
+
+    small(model)          every large table of weights as int8, with a scale for each row
+
+The arithmetic stays in float: a table becomes cast and multiply, which onnxruntime folds when it
+opens the file; rows of an embedding table are unpacked when they are looked up. So a score does not
+depend on its batch mates, and a file is a quarter of its size. The package's own transformers are
+written by `graph` instead, which also calculates in 8 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+_LEAST = 4096  # numbers in a table worth packing
+
+
+def small(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its large float tables as int8 and a scale a row."""
+    graph = _Rewrite(model)
+    for node in graph.take_nodes():
+        if node.op_type == "Gather" and graph.is_table(node.input[0]):
+            graph.gather(node)
+            continue
+        for place, name in enumerate(node.input):
+            if graph.is_table(name):
+                node.input[place] = graph.unpacked(name)
+        graph.nodes.append(node)
+    return graph.finish()
+
+
+class _Rewrite:
+    """A graph being written anew, node by node."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
+        self.nodes: list[onnx.NodeProto] = []
+        self.tables = {t.name: t for t in model.graph.initializer}
+        self._quantised: dict[str, str] = {}
+        self._unpacked: dict[str, str] = {}
+
+    def take_nodes(self) -> list[onnx.NodeProto]:
+        nodes = list(self.model.graph.node)
+        del self.model.graph.node[:]
+        return nodes
+
+    def is_table(self, name: str) -> bool:
+        table = self.tables.get(name)
+        return (
+            table is not None
+            and table.data_type == TensorProto.FLOAT
+            and len(table.dims) > 1
+            and int(np.prod(table.dims)) >= _LEAST
+        )
+
+    def add(self, op: str, inputs: list[str], name: str, **attributes: Any) -> str:
+        self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
+        return name
+
+    def constant(self, name: str, value: NDArray[Any]) -> str:
+        self.tables.setdefault(name, numpy_helper.from_array(value, name))
+        return name
+
+    def gather(self, node: onnx.NodeProto) -> None:
+        """Rows of an embedding table, unpacked after the look-up."""
+        name, ids, out = node.input[0], node.input[1], node.output[0]
+        if name not in self._quantised:
+            values = numpy_helper.to_array(self.tables[name])
+            packed, scale = quantise(values, axis=tuple(range(1, values.ndim)))
+            self.constant(f"{name}.int8", packed)
+            self.constant(f"{name}.scale", scale)
+            self._quantised[name] = f"{name}.int8"
+        rows = self.add("Gather", [f"{name}.int8", ids], f"{out}.rows", axis=0)
+        scales = self.add("Gather", [f"{name}.scale", ids], f"{out}.scales", axis=0)
+        cast = self.add("Cast", [rows], f"{out}.float", to=TensorProto.FLOAT)
+        self.nodes.append(helper.make_node("Mul", [cast, scales], [out]))
+
+    def unpacked(self, name: str) -> str:
+        """A table that the session unpacks when it opens; one scale for each last-axis row."""
+        if name not in self._unpacked:
+            values = numpy_helper.to_array(self.tables[name])
+            packed, scale = quantise(values, axis=(values.ndim - 1,))
+            self.constant(f"{name}.int8", packed)
+            self.constant(f"{name}.scale", scale)
+            cast = self.add("Cast", [f"{name}.int8"], f"{name}.cast", to=TensorProto.FLOAT)
+            self._unpacked[name] = self.add("Mul", [cast, f"{name}.scale"], f"{name}.float")
+        return self._unpacked[name]
+
+    def finish(self) -> onnx.ModelProto:
+        del self.model.graph.initializer[:]
+        used = {name for node in self.nodes for name in node.input}
+        used |= {output.name for output in self.model.graph.output}
+        self.model.graph.initializer.extend(t for n, t in self.tables.items() if n in used)
+        self.model.graph.node.extend(self.nodes)
+        onnx.checker.check_model(self.model)
+        return self.model
+
+
+def quantise(
+    values: NDArray[np.float32], axis: tuple[int, ...]
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """int8 and its scale: `axis` is what shares one (kept with length 1)."""
+    scale = np.abs(values).max(axis=axis, keepdims=True).astype(np.float32) / 127
+    scale = np.where(scale > 0, scale, np.float32(1))
+    return np.round(values / scale).astype(np.int8), scale.astype(np.float32)

@@ -1,0 +1,181 @@
+"""`mtgauge train bilstm | bilstm-attention | esim | regressor`: a metric from people's judgements.
+
+    mtgauge train esim      --train da16.tsv.gz --dev da15.tsv.gz --out my-esim
+    mtgauge train regressor --train da15.tsv.gz da16.tsv.gz --dev-share 0.1 --out my-regressor
+    mtgauge score -t hyp -r ref -m esim:model=my-esim
+
+Data are judged segments: TSV with columns lp system sid source reference hypothesis human, and
+where there are any raw (0 to 100, for the calibration) and n (judgements averaged). The same
+command again goes on with a run that was stopped. With several seeds each is trained, the mean and
+the deviation are printed, and the seed that is best on the validation data is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mtgauge.errors import ResourceError, UsageError
+
+if TYPE_CHECKING:
+    from mtgauge.train.judged import Rows
+
+MODELS = ("bilstm", "bilstm-attention", "esim", "regressor")
+VIEWS = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref")
+SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.5", "hyp+ref=0.25", "hyp+src=0.25")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """All models below one parser: `train MODEL ...`."""
+    models = parser.add_subparsers(dest="stage", required=True)
+    for name in MODELS:
+        add_stage(name, models.add_parser(name))
+
+
+def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
+    """The options of one model; defaults are the papers'."""
+    parser.set_defaults(stage=name)
+    data = parser.add_argument_group("data")
+    data.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE")
+    data.add_argument("--dev", type=Path, nargs="+", metavar="FILE", help="validation data")
+    data.add_argument("--dev-share", type=float, metavar="X", help="hold out a share instead")
+    data.add_argument(
+        "--dev-most", type=int, metavar="N", help="at most N segments a file and pair"
+    )
+    data.add_argument("--pairs", nargs="+", metavar="LP", help="only these language pairs")
+    data.add_argument("--limit", type=int, metavar="N", help="train on N segments drawn at random")
+    data.add_argument("--drop-overlap", action="store_true", help="leave out what is also in --dev")
+    data.add_argument("--any-language", action="store_true", help="also what the encoder ignores")
+    data.add_argument("--plain", type=float, default=0.0, metavar="X",
+                      help="share of batches seen lower-cased and tokenised")  # fmt: skip
+    run_ = parser.add_argument_group("run")
+    run_.add_argument("--out", type=Path, required=True, help="folder for the model")
+    run_.add_argument("--seeds", type=int, nargs="+", default=[1])
+    run_.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
+    run_.add_argument("--bf16", action="store_true", help="half precision where it is safe")
+    run_.add_argument("--minutes", type=float, help="end in this time, a seed")
+    run_.add_argument("--quiet", action="store_true")
+    model = parser.add_argument_group("model")
+    model.add_argument("--encoder", default="embedded", help="embedded, a folder or a hub id")
+    model.add_argument(
+        "--weights", type=Path, help="torch weights of the encoder, where its ONNX file will not do"
+    )
+    regressor = name == "regressor"
+    model.add_argument("--batch", type=int, default=16 if regressor else 32)
+    model.add_argument("--epochs", type=int, default=10 if regressor else 75)
+    model.add_argument("--rate", type=float, default=1e-5 if regressor else 4e-4)
+    model.add_argument("--patience", type=int, default=4, help="validations without improvement")
+    model.add_argument("--hidden", type=int, default=256 if regressor else 300)
+    if regressor:
+        model.add_argument("--views", nargs="+", default=list(SHIPPED_VIEWS), metavar="VIEW=SHARE",
+                           help=f"of {', '.join(VIEWS)}; a share of the batches each")  # fmt: skip
+        model.add_argument("--head", choices=("linear", "mlp"), default="linear")
+        model.add_argument("--pool", choices=("first", "compare"), default="first")
+        model.add_argument("--max-length", type=int, default=128, help="pieces of an input")
+        model.add_argument("--dropout", type=float, default=0.1)
+        model.add_argument("--head-rate", type=float, default=5.0, help="times --rate")
+        model.add_argument("--freeze-embeddings", action="store_true")
+    else:
+        model.add_argument("--view", choices=("ref", "src"), default="ref")
+        model.add_argument("--dropout", type=float, default=0.5)
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        import onnx  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError as missing:
+        raise ResourceError(
+            f"Training needs {missing.name}, which is not installed: pip install 'mtgauge[train]'."
+        ) from None
+    from mtgauge.train import context_run, regressor_run
+
+    family: Any = regressor_run if args.stage == "regressor" else context_run
+    setting = family.prepare(args)
+    train, dev = load_data(args, setting.languages)
+    card = family.train(args, setting, train, dev)
+    report(args, card)
+    return 0
+
+
+def load_data(args: argparse.Namespace, languages: tuple[str, ...]) -> tuple[Rows, Rows]:
+    """Training and validation rows, or the error that says why not."""
+    import numpy as np
+
+    from mtgauge.train import judged
+
+    if (args.dev is None) == (args.dev_share is None):
+        raise UsageError("Say either --dev FILE or --dev-share 0.1 for the validation data.")
+    if args.dev_share is not None and not 0 < args.dev_share < 1:
+        raise UsageError(f"--dev-share {args.dev_share:g} is not between 0 and 1.")
+    known = () if args.any_language else languages
+
+    def read(paths: list[Path]) -> Rows:
+        rows = judged.read(paths)
+        if args.pairs:
+            unknown = set(args.pairs) - set(rows.lps)
+            if unknown:
+                raise UsageError(f"--pairs: {', '.join(sorted(unknown))} is not in the data.")
+            rows = rows.take([i for i, lp in enumerate(rows.lps) if lp in args.pairs])
+        return judged.refuse_bad(rows, known)
+
+    train = read(args.train)
+    if args.dev is None:
+        train, dev = judged.hold_out(train, args.dev_share, args.dev_most, args.seeds[0])
+    else:
+        dev = read(args.dev)
+        if args.drop_overlap:
+            train = judged.drop(train, judged.overlap(train, dev))
+        judged.refuse_overlap(train, dev)
+    if args.limit is not None:
+        if not 0 < args.limit <= len(train):
+            raise UsageError(f"--limit {args.limit}: there are {len(train)} training segments.")
+        train = train.take(
+            np.random.default_rng(args.seeds[0]).permutation(len(train))[: args.limit]
+        )
+    say(args, f"{len(train)} segments to train on, {len(dev)} to validate")
+    return train, dev
+
+
+def data_facts(args: argparse.Namespace, train: Rows, dev: Rows) -> dict[str, Any]:
+    """What the card says of the data."""
+    from collections import Counter
+
+    from mtgauge.train import judged
+
+    return {
+        "train": judged.fingerprint(args.train),
+        "dev": judged.fingerprint(args.dev) if args.dev else f"held out: {args.dev_share:g}",
+        "train_segments": dict(sorted(Counter(train.lps).items())),
+        "dev_segments": dict(sorted(Counter(dev.lps).items())),
+    }
+
+
+def report(args: argparse.Namespace, card: dict[str, Any]) -> None:
+    """The result, on standard output."""
+    print(f"{args.stage}: Pearson on the validation data, average of language pairs")
+    for seed, value in card["seeds"].items():
+        print(f"  seed {seed:>3}  {value:.4f}" + ("  kept" if seed == card["seed"] else ""))
+    if len(card["seeds"]) > 1:
+        print(f"  mean {card['mean']:.4f}, deviation {card['deviation']:.4f}")
+    for name, value in card["dev_pearson"].items():
+        print(f"  {name:<24} {value:.4f}")
+    option = f"model={args.out}" + (",view=src" if card.get("view") == "src" else "")
+    print(f"Use it: mtgauge score ... -m {args.stage}:{option}")
+
+
+def say(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="mtgauge train", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
