@@ -125,7 +125,7 @@ def order_counts(work: Pairs, split: Callable[[str], Sequence[str]], orders: int
 
 
 def f_score(
-    hyp: FloatArray, ref: FloatArray, match: FloatArray, beta: float, eps_smoothing: bool
+    hyp: FloatArray, ref: FloatArray, match: FloatArray, beta: float, eps_smoothing: bool = False
 ) -> FloatArray:
     """100 * F from (rows, orders) counts.
 

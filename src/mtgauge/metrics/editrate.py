@@ -1,0 +1,112 @@
+"""wer and per: word errors with and without regard to order, per word of the reference.
+
+    WER = (insertions + deletions + substitutions) / |reference|
+    PER = (max(|hypothesis|, |reference|) - shared words) / |reference|
+
+PER (Tillmann et al. 1997) looks at bags of words: equal to 1 - (shared - surplus) / |reference|,
+where surplus is by how much the hypothesis is longer.
+
+    mtgauge score -t out.txt -r ref.txt -l de-en -m wer per per:lowercase=on
+
+The row is (errors, reference words), so a system's rate is total errors over total words. With
+several references `multi_ref=best` takes the one with the lowest rate, `mean` the mean of errors
+and of words. Distances come from rapidfuzz. Limits: a synonym is an error like any other; WER
+counts a moved phrase twice over, see `ter`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from mtgauge.compare.overlap import overlap
+from mtgauge.data.segments import Segments
+from mtgauge.metrics._pairs import Ints, distinct, tokenizer_name, word_splitter
+from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.registry import metric
+
+Words = list[str]
+
+
+class _ErrorRate(Metric):
+    """Errors over reference words; a subclass says what an error is."""
+
+    higher_is_better = False
+    columns = ("errors", "ref_words")
+
+    def __init__(
+        self,
+        tokenize: str = "auto",
+        lowercase: bool = False,
+        multi_ref: Literal["best", "mean"] = "best",
+    ) -> None:
+        self.tokenize = tokenize
+        self.lowercase = lowercase
+        self.multi_ref = multi_ref
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (0.0, float("inf"))
+
+    @property
+    def worst(self) -> float:
+        return 1.0  # nothing translated: every word of the reference is missing
+
+    def versions(self) -> dict[str, str]:
+        return {"tok": self.__dict__.get("_tok", self.tokenize)}
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
+        work = distinct(batch).each_reference()
+        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        words = np.array([len(refs[0]) for refs in right], dtype=np.int64)[work.of]
+        rows = np.column_stack([self._errors(left, right, work.of), words]).astype(np.float64)
+        if self.multi_ref == "mean":
+            return work.mean(rows)
+        return work.best(rows, -self.segment_score(rows))
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        errors, words = rows[:, 0], rows[:, 1]
+        # an empty reference: 1 if there is anything to delete, else 0
+        without = (errors > 0).astype(np.float64)
+        return np.divide(errors, words, out=without, where=words > 0)
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        return self.segment_score(totals)
+
+    def _errors(self, left: list[Words], right: list[tuple[Words, ...]], of: Ints) -> Ints:
+        raise NotImplementedError
+
+
+@metric("wer")
+class Wer(_ErrorRate):
+    summary = "Word error rate: words to insert, delete or replace, per reference word."
+    meaning = (
+        "0 and up, lower is better; 0 is a copy, 1 what an empty translation gets, and a "
+        "translation longer than the reference can exceed 1. Good systems reach 0.5 to 0.65 on "
+        "news. Any change of word order is counted as errors, so it is harsh on free word order."
+    )
+    paper = "Levenshtein 1966; in translation since Tillmann et al. 1997, Accelerated DP Search"
+
+    def _errors(self, left: list[Words], right: list[tuple[Words, ...]], of: Ints) -> Ints:
+        from rapidfuzz.distance import Levenshtein
+
+        pairs = zip(left, of.tolist(), strict=True)
+        return np.array([Levenshtein.distance(h, right[k][0]) for h, k in pairs], dtype=np.int64)
+
+
+@metric("per")
+class Per(_ErrorRate):
+    summary = "Position-independent error rate: wrong, missing and surplus words in any order."
+    meaning = (
+        "0 and up, lower is better; 0 means the same words in whatever order, 1 is what an empty "
+        "translation gets, more than 1 a translation with many surplus words. Good systems reach "
+        "0.35 to 0.5 on news. Blind to word order: read it beside wer or ter."
+    )
+    paper = "Tillmann et al. 1997, Accelerated DP Based Search for Statistical Translation"
+
+    def _errors(self, left: list[Words], right: list[tuple[Words, ...]], of: Ints) -> Ints:
+        longer = np.array([len(h) for h in left], dtype=np.int64)
+        words = np.array([len(refs[0]) for refs in right], dtype=np.int64)[of]
+        return np.maximum(longer, words) - overlap(left, right, of, 1)[:, 0]
