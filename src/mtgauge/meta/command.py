@@ -140,7 +140,7 @@ def study(
             found.missing[spec] = str(error)
     with progress_bar("segments", quiet=args.quiet) as progress:
         for item in judgements:
-            scores = external(item, args.lower)
+            scores = external(item, args.level, args.lower)
             scores += _score_all(item, metrics, args, cache, progress, found, lenient)
             found.scored.append((item, scores))
     resamples = 0 if args.no_ci else RESAMPLES
@@ -207,8 +207,9 @@ def _judgements(args: argparse.Namespace) -> list[Judgements]:
     langs = [language_pair(lang) for lang in args.lang or []]
     human = None if args.human is None else read_system_human(args.human)
     found: list[Judgements] = []
+    wanted: list[str | None] = [*langs] or [None]
     for path in args.data:
-        for lang in langs or [None]:
+        for lang in wanted:
             found += read(path, lang, human)
     for path in args.scores:
         table = read_scores(path, langs[0] if len(langs) == 1 else None)

@@ -130,6 +130,8 @@ def outliers(human: ArrayLike, cutoff: float = 2.5) -> NDArray[np.bool_]:
     0 (most systems equal) marks nobody.
     """
     y = np.asarray(human, dtype=np.float64)
+    if not len(y):
+        return np.zeros(0, dtype=bool)
     distance = np.abs(y - np.median(y))
     mad = 1.483 * np.median(distance)
     return np.asarray(distance > cutoff * mad) if mad > 0 else np.zeros(len(y), dtype=bool)

@@ -58,7 +58,7 @@ def render(
         grid: Grid = [["row", *columns]]
         remarks: list[str] = []
         for row in mine:
-            grid.append([f"{row.metric} (printed)", *(row.cells[lp].text for lp in columns)])
+            grid.append([f"{row.metric} (printed)", *(_printed(row.cells[lp]) for lp in columns)])
             ours = _ours(row, rows)
             for metric, cells in ours.items():
                 grid.append([f"  {metric}", *(_text(cells.get(lp)) for lp in columns)])
@@ -86,6 +86,10 @@ def _ours(printed: tables.Printed, rows: Sequence[Row]) -> dict[str, dict[str, f
     return found
 
 
+def _printed(cell: tables.Cell) -> str:
+    return cell.text if cell.value is None else f"{cell.value:.3f}"
+
+
 def _text(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.3f}"
 
@@ -100,6 +104,9 @@ def _remarks(
         where = [lp for lp, cell in printed.cells.items() if cell.note == note]
         place = "" if len(where) == len(printed.cells) else f" ({', '.join(where)})"
         lines.append(f"{printed.metric}{place}: {tables.NOTES[note]}.")
+    submitted = any(tables.same_name(name, printed.metric) for name in ours)
+    if submitted:
+        return lines
     if made.spec not in ours and made.missing:
         kind = "stand-in only" if ours else "no value"
         lines.append(f"{printed.metric}: {kind}; missing: {made.missing}.")

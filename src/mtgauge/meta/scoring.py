@@ -10,7 +10,7 @@ Work goes in chunks through the row cache, so an interrupted run goes on where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,8 +49,9 @@ def score(
     """Scores of the translations that the level needs, in chunks, through the cache."""
     metric = registry.load(spec) if isinstance(spec, str) else spec
     name = spec if isinstance(spec, str) else registry.spec_of(spec)
+    texts = judgements.segments(unescape=unescape)
     wanted = _wanted(judgements, level)
-    batch = judgements.segments(unescape=unescape).take(wanted.tolist())
+    batch = texts.take(wanted.tolist())
     have = {"source"} if batch.sources is not None else set()
     have |= {"reference"} if batch.references is not None else set()
     metric = metric.resolve(frozenset(have))
@@ -61,9 +62,9 @@ def score(
     corpus = ""
     if metric.needs_corpus:
         metric = metric.clone()
-        texts = _references(judgements, unescape)
-        corpus = corpus_digest(texts)
-        metric.fit(texts)
+        references = _references(judgements.sids, texts.references or [])
+        corpus = corpus_digest(references)
+        metric.fit(references)
     parts = []
     for start in range(0, len(batch), local.CHUNK):
         chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
@@ -88,14 +89,21 @@ def score(
     return Scores(name, signature(metric, facts), segments, systems)
 
 
-def external(judgements: Judgements, lower: Collection[str] = ()) -> list[Scores]:
-    """Scores that came with the judgements; those named in `lower` are distances."""
+def external(
+    judgements: Judgements, level: Level = "segment", lower: Collection[str] = ()
+) -> list[Scores]:
+    """Scores that came with the judgements; those named in `lower` are distances.
+
+    A metric that scored nothing of this language pair did not take part in it and is left out.
+    """
     names = dict.fromkeys([*judgements.scores, *judgements.system_scores])
     found = []
     for name in names:
         sign = -1.0 if name in lower else 1.0
         segments = judgements.scores.get(name)
         systems = judgements.system_scores.get(name, {})
+        if not systems if level == "system" else segments is None or np.isnan(segments).all():
+            continue
         found.append(
             Scores(
                 name,
@@ -125,10 +133,12 @@ def _wanted(judgements: Judgements, level: Level) -> IntArray:
     return np.flatnonzero(mask)
 
 
-def _references(judgements: Judgements, unescape: bool) -> list[str]:
-    """Every reference of the set once a segment."""
-    batch = judgements.segments(unescape=unescape)
-    if batch.references is None:
-        return []
-    first = dict(zip(reversed(judgements.sids), reversed(batch.references), strict=True))
-    return [text for sid in dict.fromkeys(judgements.sids) for text in first[sid]]
+def _references(sids: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[str]:
+    """Every reference of the set once a segment, to fit a metric on."""
+    seen: set[str] = set()
+    found: list[str] = []
+    for sid, row in zip(sids, references, strict=True):
+        if sid not in seen:
+            seen.add(sid)
+            found += row
+    return found

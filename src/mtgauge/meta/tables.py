@@ -103,9 +103,13 @@ def _recipes() -> dict[tuple[str, str], Recipe]:
 def recipe(printed: Printed) -> Recipe:
     """How to make a printed row."""
     made = _recipes()[printed.paper, printed.metric]
-    if printed.level == "segment" and made.spec == "bleu":
-        return replace(made, spec="sentbleu")  # what papers call BLEU of a segment
-    return made
+    if made.spec not in ("bleu", "sentbleu"):
+        return made
+    # the pack's WMT17 texts come tokenised and in lower case, all others as they were written
+    ready = printed.dataset.startswith("WMT17")
+    if printed.level == "segment":  # what papers call BLEU of a segment is sentBLEU
+        return replace(made, spec="sentbleu" + ("" if ready else ":tokenize=13a,lowercase=on"))
+    return replace(made, spec="bleu:tokenize=none" if ready else "bleu")
 
 
 def rows_of(paper: str, table: str) -> list[Printed]:
@@ -178,10 +182,15 @@ def _cell(printed: Printed, row: Row) -> Cell | None:
 def same_metric(row: Row, printed: Printed) -> bool:
     """Whether our metric is the printed one, whatever weights it was given."""
     if row.signature.startswith(f"{row.metric}|from:file"):
-        return _plain(row.metric) == _plain(printed.metric)
+        return same_name(row.metric, printed.metric)
     made = recipe(printed)
     ours = _features(row.metric)
     return ours is not None and ours in (_features(made.spec), _features(made.stand_in))
+
+
+def same_name(ours: str, printed: str) -> bool:
+    """Whether scores from a file carry a printed name, such as YiSi-2_srl and YiSi-2 srl."""
+    return _plain(ours) == _plain(printed)
 
 
 def _plain(name: str) -> str:

@@ -1,0 +1,139 @@
+"""The row cache: right after a kill, shared by two processes, never stale, never unpickled."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+
+import numpy as np
+import pytest
+
+from mtgauge import Segments
+from mtgauge.engine import cache as module
+from mtgauge.engine.cache import RowCache
+from mtgauge.errors import ResourceError
+from mtgauge.metrics.base import FloatArray, Metric
+
+
+class Length(Metric):
+    """Characters of the translation and of the reference."""
+
+    name = "length-for-tests"
+    columns = ("hyp", "ref")
+    calls = 0
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        type(self).calls += len(batch)
+        texts = zip(batch.hypotheses, batch.references or [], strict=True)
+        return np.array([[self.factor * len(h), len(r[0])] for h, r in texts]).reshape(-1, 2)
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch):
+    monkeypatch.setattr(module, "signature", lambda metric: repr(metric))
+    Length.calls = 0
+
+
+def _batch(texts):
+    return Segments(texts, references=[("reference",)] * len(texts), lang="de-en")
+
+
+def test_second_time_nothing_is_scored(tmp_path):
+    batch = _batch(["a", "bb", "a", ""])
+    first = RowCache(tmp_path).rows(Length(), batch)
+    assert Length.calls == 3, "a text that stands twice is scored once"
+    again = RowCache(tmp_path)
+    assert np.array_equal(again.rows(Length(), batch), first)
+    assert Length.calls == 3
+    assert (again.hits, again.misses) == (3, 0)
+    assert first.tolist() == [[1, 9], [2, 9], [1, 9], [0, 9]]
+
+
+def test_only_new_texts_are_scored(tmp_path):
+    cache = RowCache(tmp_path)
+    cache.rows(Length(), _batch(["a"]))
+    assert cache.rows(Length(), _batch(["ccc", "a"])).tolist() == [[3, 9], [1, 9]]
+    assert Length.calls == 2
+
+
+def test_anything_that_moves_a_score_is_in_the_key(tmp_path, monkeypatch):
+    cache = RowCache(tmp_path)
+    cache.rows(Length(), _batch(["a"]))
+    assert cache.rows(Length(2.0), _batch(["a"]))[0, 0] == 2
+    other_pair = Segments(["a"], references=[("reference",)], lang="fi-en")
+    cache.rows(Length(), other_pair)
+    cache.rows(Length(), Segments(["a"], references=[("other",)], lang="de-en"))
+    cache.rows(Length(), _batch(["a"]), corpus="fitted elsewhere")
+    assert cache.hits == 0
+    monkeypatch.setattr(module, "code_fingerprint", lambda: "another release")
+    fresh = RowCache(tmp_path)
+    fresh.rows(Length(), _batch(["a"]))
+    assert fresh.hits == 0
+
+
+def test_texts_do_not_run_into_each_other(tmp_path):
+    cache = RowCache(tmp_path)
+    cache.rows(Length(), Segments(["ab"], references=[("c",)]))
+    cache.rows(Length(), Segments(["a"], references=[("bc",)]))
+    assert cache.hits == 0
+
+
+def test_a_model_file_that_changed_is_another_metric(tmp_path):
+    model = tmp_path / "model.txt"
+    model.write_text("old")
+    before = module._stamp(model)
+    model.write_text("newer")
+    assert module._stamp(model) != before
+    assert module._stamp(tmp_path / "none") == ""
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    class Breaks(Length):
+        def statistics(self, batch):
+            if "bad" in batch.hypotheses:
+                raise KeyboardInterrupt
+            return super().statistics(batch)
+
+    cache = RowCache(tmp_path)
+    cache.rows(Breaks(), _batch(["one", "two"]))
+    with pytest.raises(KeyboardInterrupt):
+        cache.rows(Breaks(), _batch(["three", "bad"]))
+    again = RowCache(tmp_path)
+    again.rows(Breaks(), _batch(["one", "two", "three"]))
+    assert (again.hits, again.misses) == (2, 1)
+
+
+def _fill(folder, start):
+    module.signature = repr
+    cache = RowCache(folder)
+    for i in range(start, start + 40):
+        cache.rows(Length(), _batch([f"text {i}", f"text {i + 1}"]))
+
+
+def test_two_processes_share_one_file(tmp_path):
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_fill, args=(tmp_path, start)) for start in (0, 20)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    cache = RowCache(tmp_path)
+    rows = cache.rows(Length(), _batch([f"text {i}" for i in range(61)]))
+    assert cache.misses == 0
+    assert rows[:, 0].tolist() == [len(f"text {i}") for i in range(61)]
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "rows.sqlite").write_text("this is no database, and long enough to be seen as one")
+    with pytest.raises(ResourceError, match=r"rows.sqlite.*--no-cache"):
+        RowCache(tmp_path)
+
+
+def test_rows_are_plain_numbers(tmp_path):
+    RowCache(tmp_path).rows(Length(), _batch(["abc"]))
+    (stored,) = sqlite3.connect(tmp_path / "rows.sqlite").execute("SELECT row FROM rows").fetchone()
+    assert np.frombuffer(stored, "<f8").tolist() == [3.0, 9.0]
