@@ -132,7 +132,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
     lengths = np.diff(offsets)
     text = np.repeat(np.arange(len(lengths)), lengths)
     sums = np.bincount(text, logprobs, minlength=len(lengths))
-    means = np.maximum(sums / np.maximum(lengths, 1), FLOOR)
+    means = np.clip(sums / np.maximum(lengths, 1), FLOOR, 0.0)
     return np.where(lengths > 0, means, empty)
 
 

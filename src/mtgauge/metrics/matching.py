@@ -32,13 +32,15 @@ KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {
 
 def greedy(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
     """(p, 3): precision, recall and F of p pairs (text lefts[i], text rights[i])."""
+    from mtgauge.compare.greedy import best_matches, segment_means
+
+    x_rows, x_offsets = take(left.offsets, lefts)
+    y_rows, y_offsets = take(right.offsets, rights)
+    x_best, y_best = best_matches(left.vectors[x_rows], x_offsets, right.vectors[y_rows], y_offsets)
     scores = np.zeros((len(lefts), 3))
-    for k, (i, j) in enumerate(zip(lefts, rights, strict=True)):
-        x = slice(left.offsets[i], left.offsets[i + 1])
-        y = slice(right.offsets[j], right.offsets[j + 1])
-        cosines = left.vectors[x] @ right.vectors[y].T
-        scores[k, 0] = cosines.max(axis=0) @ right.weights[y]
-        scores[k, 1] = cosines.max(axis=1) @ left.weights[x]
+    scores[:, 0] = segment_means(y_best, y_offsets, right.weights[y_rows])
+    scores[:, 1] = segment_means(x_best, x_offsets, left.weights[x_rows])
+    np.clip(scores, -1.0, 1.0, out=scores)  # cosines of float32 unit vectors may pass 1 by 1e-7
     both = (scores[:, :2] > 0).all(axis=1)  # F means nothing where a side is negative
     scores[both, 2] = 2 * scores[both, 0] * scores[both, 1] / scores[both, :2].sum(axis=1)
     return scores
