@@ -26,7 +26,7 @@ COMMANDS = {
     "probe": ("mtgauge.meta.probe_command", "does a metric prefer translationese?"),
     "remap": ("mtgauge.encode.remap_command", "fit and inspect remapped vector spaces (CLP, UMD)"),
     "vectors": ("mtgauge.encode.vectors_command", "convert and inspect word-vector files"),
-    "train": ("mtgauge.train.command", "train encoders, language models and metrics"),
+    "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
     "kb": ("mtgauge.knowledge.command", "build, inspect and try a knowledge base"),
     "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
 }
