@@ -1,0 +1,36 @@
+"""`mtgauge train STAGE`: the stages of two modules under one command."""
+
+from __future__ import annotations
+
+import argparse
+
+from mtgauge.train import model_command, trained_command
+
+_HELP = {
+    "prepare": "make training data of parallel text: tokenizer, lexicon, packed pairs",
+    "encoder": "train a multilingual encoder",
+    "fluency": "train a language model for the target side",
+    "export": "write an encoder or language model as int8 ONNX with its card",
+    "bilstm": "a BiLSTM metric from judged segments (paper 002)",
+    "bilstm-attention": "the same with attention",
+    "esim": "an ESIM metric from judged segments (paper 002)",
+    "regressor": "fine-tune an encoder on judged segments (paper 004)",
+}
+_MODULES = {
+    **dict.fromkeys(model_command.MODELS, model_command),
+    **dict.fromkeys(trained_command.MODELS, trained_command),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
+    for name, module in _MODULES.items():
+        module.add_stage(
+            name,
+            stages.add_parser(name, help=_HELP[name], description=module.__doc__,
+                              formatter_class=argparse.RawDescriptionHelpFormatter),
+        )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    return _MODULES[args.stage].run(args)
