@@ -68,7 +68,7 @@ def test_column_order_is_free_and_references_may_be_several(tmp_path):
 )
 def test_schema_errors_name_file_line_and_column(tmp_path, lines, message):
     path = _file(tmp_path, lines)
-    with pytest.raises(InputError, match="judged.tsv") as error:
+    with pytest.raises(InputError, match=r"judged\.tsv") as error:
         judgements.read(path)
     assert message in str(error.value)
 

@@ -3,9 +3,10 @@
     mtgauge meta da17.tsv.gz --experiment 000.1              paper 000, Table 1
     mtgauge meta wmt17/ --human sys17.tsv --experiment 000.5
 
-Every row of the table is tried with the paper's own spec; where its weights are not at hand, with
-a stand-in that says what it is; where neither runs, the row stands with what is missing, and fills
-as soon as that is supplied (a model folder, a file of vectors, `--scores FILE`).
+Every row that needs nothing but code is computed with the paper's own spec. Where weights are out
+of reach a stand-in runs, under its own name; where there is none, the row stands with what is
+missing, and fills as soon as that is supplied: `-m xmoverscore:preset=paper2020,encoder=FOLDER,...`
+for models, `--scores FILE` for systems of the shared tasks.
 """
 
 from __future__ import annotations
@@ -34,15 +35,9 @@ def table(name: str) -> list[tables.Printed]:
 
 
 def specs(printed: Sequence[tables.Printed]) -> list[str]:
-    """What to run: the paper's spec of each row, and its stand-in."""
+    """What runs here without more: the paper's spec, or a stand-in where weights are missing."""
     recipes = [tables.recipe(row) for row in printed]
-    wanted = [spec for r in recipes for spec in (r.spec, r.stand_in) if _runnable(spec)]
-    return list(dict.fromkeys(wanted))
-
-
-def _runnable(spec: str) -> bool:
-    """Whether a spec names no placeholder such as FOLDER or remap=clp that a user must supply."""
-    return bool(spec) and "FOLDER" not in spec and "remap=" not in spec and "'" not in spec
+    return list(dict.fromkeys(s for r in recipes if (s := r.stand_in if r.missing else r.spec)))
 
 
 def render(

@@ -154,8 +154,10 @@ def word_by_word(sources: Sequence[str], words: Mapping[str, list[str]]) -> tupl
             if any(c.isalpha() for c in token):
                 total += 1
                 known += entries is not None
-            line.append(_cased(entries[0], token) if entries else token)
-        translated.append(_joined(line))
+            line.append(entries[0] if entries else token)
+        text = _joined(line)
+        # German nouns are no reason for capitals, the beginning of a sentence is
+        translated.append(text[:1].upper() + text[1:] if source[:1].isupper() else text)
     return translated, known / total if total else float("nan")
 
 
@@ -197,10 +199,6 @@ def source_order(
         tokens = reference.split()
         found.append(" ".join(tokens[i] for i in order))
     return found
-
-
-def _cased(word: str, like: str) -> str:
-    return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
 def _joined(tokens: Sequence[str]) -> str:

@@ -1,0 +1,185 @@
+"""`mtgauge meta` and `mtgauge probe` from the command line, and the numbers of the papers."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from mtgauge.cli import main
+from mtgauge.data import judgements, scores
+from mtgauge.meta import correlation, tables
+from mtgauge.meta.evaluate import evaluate
+from mtgauge.meta.scoring import external, score
+
+WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def judged(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["lp\tsystem\tsid\tsource\treference\thypothesis\thuman\traw"]
+    for lp in ("de-en", "fi-en"):
+        for sid in range(1, 31):
+            reference = " ".join(rng.permutation(WORDS)[:8])
+            for system in "ab":
+                kept = int(rng.integers(2, 9))
+                human = kept / 8 + rng.normal(0, 0.1)
+                text = " ".join(reference.split()[:kept])
+                fields = [lp, system, str(sid), reference.upper(), reference, text]
+                lines.append("\t".join([*fields, f"{human:.4f}", f"{50 * human:.2f}"]))
+    path = tmp_path / "judged.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_table_json_and_cache(judged, tmp_path, capsys):
+    target = tmp_path / "out.json"
+    arguments = ["meta", str(judged), "-m", "chrf", "ter", "--json", str(target)]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "judged, segment level: Pearson r" in out
+    assert "WMT Kendall-like tau" in out
+    assert "Clusters by pearson" in out
+    assert " texts scored, 0 read" in err
+    rows = json.loads(target.read_text())["rows"]
+    assert [(r["metric"], r["lp"], r["n"]) for r in rows[:2]] == [
+        ("chrf", "de-en", 60),
+        ("ter", "de-en", 60),
+    ]
+    assert rows[-1]["lp"] == "average"
+    assert all(r["pearson"] > 0.5 for r in rows)
+    assert main(arguments) == 0
+    assert "\n0 texts scored" in "\n" + capsys.readouterr().err
+    assert json.loads(target.read_text())["rows"] == rows, "the cache changes no number"
+
+
+def test_selection_slices_pool_and_tests(judged, capsys):
+    assert main(["meta", str(judged), "-m", "chrf", "bleu", "-l", "fi-en", "--format", "tsv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("\t")[2] for line in lines[1:]} == {"fi-en"}
+    more = ["--by", "quality", "--pool", "--test", "permutation", "--matrix", "--no-ci"]
+    assert main(["meta", str(judged), "-m", "chrf", "bleu", *more]) == 0
+    out = capsys.readouterr().out
+    assert "judged[human >= 0]" in out
+    assert "pooled" in out
+    assert "permutation test" in out
+
+
+def test_system_level_from_judged_segments(judged, capsys):
+    assert main(["meta", str(judged), "-m", "chrf", "--level", "system"]) == 0
+    assert "2 systems: a correlation needs three" in capsys.readouterr().out
+
+
+def test_scores_from_elsewhere_and_export(judged, tmp_path, capsys):
+    data = judgements.read(judged)
+    lines = ["lp\tsystem\tsid\tmine"]
+    for item in data:
+        for system, sid, human in zip(item.systems, item.sids, item.human, strict=True):
+            lines.append(f"{item.lp}\t{system}\t{sid}\t{-human}")
+    (tmp_path / "mine.tsv").write_text("\n".join(lines) + "\n")
+    folder = tmp_path / "export"
+    arguments = ["meta", str(judged), "--scores", str(tmp_path / "mine.tsv"), "--format", "json"]
+    assert main([*arguments, "--export", str(folder)]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows[0]["pearson"] == pytest.approx(-1.0)
+    assert main([*arguments, "--lower", "mine"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["pearson"] == pytest.approx(1.0)
+    assert main(["meta", str(folder), "-m", "chrf", "--format", "json"]) == 0
+    back = {
+        r["metric"]: r for r in json.loads(capsys.readouterr().out)["rows"] if r["lp"] == "de-en"
+    }
+    assert back["mine-refA"]["pearson"] == pytest.approx(-1.0)
+    assert back["chrf"]["n"] == 60
+
+
+def test_wrong_use_is_told(judged, capsys):
+    assert main(["meta", str(judged)]) == 2
+    assert "Which metric?" in capsys.readouterr().err
+    assert main(["meta", "-m", "chrf"]) == 2
+    assert main(["meta", "nowhere.tsv", "-m", "chrf"]) == 3
+    assert main(["meta", str(judged), "-m", "chrf", "-l", "german"]) == 2
+    assert main(["meta", str(judged), "-m", "nonsense"]) == 2
+    assert main(["meta", str(judged), "--experiment", "5.5"]) == 2
+    assert "There are: 000.1" in capsys.readouterr().err
+
+
+def test_plots(judged, tmp_path):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "plots"
+    assert main(["meta", str(judged), "-m", "chrf", "-l", "de-en", "--plot", str(folder)]) == 0
+    (picture,) = folder.iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_probe_needs_a_dictionary_and_a_metric_without_references(judged, tmp_path, capsys):
+    assert main(["probe", "w2w", str(judged), "-m", "chrf"]) == 2
+    words = tmp_path / "words.txt"
+    words.write_text("ONE one\n")
+    assert main(["probe", "w2w", str(judged), "-m", "chrf", "--dictionary", str(words)]) == 2
+    assert "choose it with -l" in capsys.readouterr().err
+    more = ["-l", "de-en", "--dictionary", str(words)]
+    assert main(["probe", "w2w", str(judged), "-m", "chrf", *more]) == 2
+    assert "without references" in capsys.readouterr().err
+
+
+# The papers' numbers, from the data pack
+
+
+def _agreement(data, spec, statistic="pearson", level="segment"):
+    found = {}
+    for item in data:
+        rows, _ = evaluate(item, [score(item, spec, level)], level, resamples=0)
+        found[item.lp] = rows[0].values[statistic]
+    return found
+
+
+@pytest.mark.shared
+def test_sentbleu_of_wmt17(shared):
+    printed = dict(
+        zip("cs de fi lv ru tr zh".split(), (435, 432, 571, 393, 484, 538, 512), strict=True)
+    )
+    ours = _agreement(judgements.read(shared / "wmt" / "da17.tsv.gz"), "sentbleu")
+    for lang, value in printed.items():
+        assert ours[f"{lang}-en"] == pytest.approx(value / 1000, abs=0.002)
+
+
+@pytest.mark.shared
+def test_wmt18_better_worse_pairs(shared):
+    golden = json.loads((shared / "spec" / "golden" / "meta.json").read_text())["wmt18_darr_pairs"]
+    data = {j.lp: j for j in judgements.read(shared / "wmt" / "da18-large.tsv.gz")}
+    assert len(golden) == 7
+    for lp, count in golden.items():
+        assert len(correlation.darr_pairs(data[lp].sids, data[lp].raw)) == count
+
+
+@pytest.mark.shared
+def test_wmt19_system_level(shared):
+    """Every metric and pair to six decimals; the 68 cells of paper 003 to three, signed."""
+    found = {}
+    for item in scores.read_scores(shared / "wmt" / "sys19-metrics.csv").judgements():
+        rows, _ = evaluate(item, external(item, "system"), "system", resamples=0)
+        found |= {(row.lp, row.metric): tables.beside(row) for row in rows}
+    golden = shared / "spec" / "golden" / "wmt19_sys_pearson.csv"
+    with golden.open() as stream:
+        lines = list(csv.DictReader(stream))
+    assert len(lines) > 400
+    for line in lines:
+        row = found[line["lp"], line["metric"]]
+        assert row.values["pearson"] == pytest.approx(float(line["signed_pearson"]), abs=1e-6)
+        assert row.n == int(line["n_systems"])
+    cells = [
+        entry
+        for row in found.values()
+        for entry in row.paper
+        if entry["paper"] == "003" and entry["table"] in "123" and entry["value"] is not None
+    ]
+    assert len(cells) == 68
+    assert all(abs(cell["difference"]) <= 0.0005 + 1e-9 for cell in cells)
