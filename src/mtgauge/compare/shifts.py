@@ -81,7 +81,8 @@ def _distance(hyp: Ints, ref: Ints, cost: Ints, op: Ops, first: int) -> None:
         low, high = max(0, middle - beam), min(m + 1, middle + beam)
         if i == n:
             high = m + 1
-        cost[i, :] = _INFINITE
+        for j in range(m + 1):
+            cost[i, j] = _INFINITE
         for j in range(low, high):
             if j == 0:
                 cost[i, 0], op[i, 0] = cost[i - 1, 0] + 1, _DELETE
@@ -133,9 +134,8 @@ def _best_shift(
     """(fall of the distance, hypothesis after the shift, candidates tried so far)."""
     n, m = len(hyp), len(ref)
     align, hyp_wrong, ref_wrong = _alignment(op, n, m)
-    best = hyp
     best_rank = (-_INFINITE, 0, 0, 0)
-    moved = np.empty_like(hyp)
+    best, moved = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for h in range(n):
         for r in range(max(0, h - _MAX_SHIFT_DISTANCE), min(m, h + _MAX_SHIFT_DISTANCE + 1)):
             wrong_h, wrong_r = 0, 0
@@ -154,13 +154,13 @@ def _best_shift(
                     last = target
                     _move(hyp, h, length, target, moved)
                     row = min(h, target) + 1  # the first row that the move changes
-                    trial[row - 1] = cost[row - 1]
+                    for j in range(m + 1):
+                        trial[row - 1, j] = cost[row - 1, j]
                     _distance(moved, ref, trial, trial_op, row)
                     tried += 1
                     rank = (cost[n, m] - trial[n, m], length, -h, -target)
                     if rank > best_rank:
-                        best_rank = rank
-                        best = moved.copy()
+                        best_rank, best, moved = rank, moved, best
                 if tried >= _MAX_CANDIDATES:
                     return best_rank[0], best, tried
     return best_rank[0], best, tried
