@@ -58,6 +58,7 @@ class Tokens:
 @dataclass(frozen=True)
 class TokenVectors(Tokens):
     vectors: Vectors  # (N, d)
+    left_out: int = 0  # words without a vector (static encoders)
 
 
 class Encoder:

@@ -140,6 +140,8 @@ class ContextualMetric(PresetMetric):
         cut = int(tokens.truncated.sum())
         if cut:
             self.notes["truncated"] += cut
+        if tokens.left_out:
+            self.notes["oov"] += tokens.left_out
         return tokens
 
     def check_language(self, batch: Segments) -> None:
