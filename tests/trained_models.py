@@ -60,7 +60,7 @@ def write_judged(
     columns[4:4] = ["reference"] if reference else []
     lines = ["\t".join(columns)]
     for i in range(rows):
-        words = [rng.choice(ENGLISH) for _ in range(rng.randint(3, 9))]
+        words = [rng.choice(ENGLISH) for _ in range(rng.randint(6, 12))]
         wrong = rng.random()
         said = [rng.choice(ENGLISH) if rng.random() < wrong else w for w in words]
         right = sum(a == b for a, b in zip(words, said, strict=True)) / len(words)

@@ -43,6 +43,10 @@ def pearson_by_pair(
     return found | {"average": float(np.mean(defined)) if defined else float("nan")}
 
 
+def rounded(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in values.items()}
+
+
 def calibration(predictions: FloatArray, raw: FloatArray) -> dict[str, list[float]] | None:
     """The mean 0-100 judgement at each prediction, never falling, and the middle 80 % of them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from mtgauge.encode import load_encoder, model_folder
-from mtgauge.train.batching import calibration
+from mtgauge.train.batching import calibration, pearson_by_pair, rounded
 from mtgauge.train.context_models import ContextModel
 from mtgauge.train.context_task import (
     MAX_TOKENS,
@@ -20,11 +20,10 @@ from mtgauge.train.context_task import (
     all_texts,
 )
 from mtgauge.train.folder import write_context
-from mtgauge.train.judged import Rows
 from mtgauge.train.loop import Plan, pick_device
 from mtgauge.train.regressor_run import packer_of, torch_encoder
 from mtgauge.train.seeds import over_seeds
-from mtgauge.train.trained_command import data_facts, say
+from mtgauge.train.trained_command import Data, data_facts, say
 
 if TYPE_CHECKING:
     from mtgauge.encode.encoder import Encoder
@@ -41,15 +40,15 @@ def prepare(args: argparse.Namespace) -> Setting:
     return Setting(encoder, encoder.languages)
 
 
-def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> dict[str, Any]:
+def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:
     device = pick_device(args.device)
-    vectors = _vectors(args, setting.encoder, rows, dev, device)
+    vectors = _vectors(args, setting.encoder, data, device)
 
     def make() -> ContextTask:
         model = ContextModel(
             args.stage, len(vectors.layers), vectors.width, args.hidden, args.dropout
         ).to(device)
-        return ContextTask(model, rows, dev, vectors, args.view, args.batch, args.plain)
+        return ContextTask(model, data.train, data.dev, vectors, args.view, args.batch, args.plain)
 
     plan = Plan(
         epochs=args.epochs,
@@ -61,7 +60,10 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
     )
     kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
     with torch.inference_mode():
-        predicted = kept.task.predict(dev)
+        predicted = kept.task.predict(data.dev)
+        test = data.test and pearson_by_pair(
+            data.test.lps, kept.task.predict(data.test), data.test.scores
+        )
     card = {
         "kind": args.stage,
         "name": f"mtgauge-{args.stage}",
@@ -71,9 +73,10 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
         "layers": list(vectors.layers),
         "max_tokens": MAX_TOKENS,
         "hidden": args.hidden,
-        "calibration": calibration(predicted, dev.raw),
+        "calibration": calibration(predicted, data.dev.raw),
         **kept.facts(),
-        "data": data_facts(args, rows, dev),
+        **({"test_pearson": rounded(test)} if test else {}),
+        "data": data_facts(args, data),
     }
     assert isinstance(kept.task.model, ContextModel)
     write_context(args.out, kept.task.model, card)
@@ -81,7 +84,7 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
 
 
 def _vectors(
-    args: argparse.Namespace, encoder: Encoder, rows: Rows, dev: Rows, device: torch.device
+    args: argparse.Namespace, encoder: Encoder, data: Data, device: torch.device
 ) -> VectorSource:
     layers = tuple(range(1, encoder.layers + 1))
     folder = model_folder(args.encoder, "encoder")
@@ -90,5 +93,6 @@ def _vectors(
         packer = packer_of(args.encoder, encoder.max_length)
         return LiveVectors(live, packer, layers, encoder.fingerprint, device)
     say(args, "encoding the texts once")
-    texts = all_texts((rows, dev), args.view, args.plain > 0)
+    parts = [rows for rows in (data.train, data.dev, data.test) if rows is not None]
+    texts = all_texts(parts, args.view, args.plain > 0)
     return StoredVectors.build(encoder, texts, layers, args.out / "vectors", args.quiet)

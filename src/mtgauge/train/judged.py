@@ -176,14 +176,14 @@ def overlap(train: Rows, dev: Rows) -> NDArray[np.int64]:
     return np.array([i for i, (lp, s, r) in enumerate(keys) if (lp, _key(s, r)) in seen], np.int64)
 
 
-def refuse_overlap(train: Rows, dev: Rows) -> None:
-    rows = overlap(train, dev)
+def refuse_overlap(train: Rows, held: Rows, what: str = "validation") -> None:
+    rows = overlap(train, held)
     if len(rows):
         pairs = ", ".join(f"{lp} {n}" for lp, n in Counter(train.lps[i] for i in rows).items())
         raise InputError(
-            f"{len(rows)} of {len(train)} training segments translate a source sentence that is "
-            f"also in the validation data ({pairs})",
-            remedy="Say --drop-overlap to leave them out of the training.",
+            f"{len(rows)} of {len(train)} segments translate a source sentence that is also in the "
+            f"{what} data ({pairs})",
+            remedy="Say --drop-overlap to leave them out.",
         )
 
 

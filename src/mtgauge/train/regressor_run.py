@@ -17,17 +17,16 @@ from mtgauge.encode.embedded import ModelFolder
 from mtgauge.encode.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
-from mtgauge.train.batching import calibration
+from mtgauge.train.batching import calibration, rounded
 from mtgauge.train.encoder import load_encoder
 from mtgauge.train.folder import write_regressor
-from mtgauge.train.judged import Rows
 from mtgauge.train.loop import Plan, pick_device
 from mtgauge.train.model import Encoder
 from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub
 from mtgauge.train.regressor_task import RegressorTask
 from mtgauge.train.restore import encoder_from_onnx
 from mtgauge.train.seeds import over_seeds
-from mtgauge.train.trained_command import VIEWS, data_facts
+from mtgauge.train.trained_command import VIEWS, Data, data_facts
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def _hub_tokenizer(spec: str, out: Path) -> Path:
     return path
 
 
-def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> dict[str, Any]:
+def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:
     device = pick_device(args.device)
     slots = tuple(dict.fromkeys(slot for view in setting.views for slot in INPUTS[view]))
 
@@ -132,8 +131,8 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
         return RegressorTask(
             model,
             setting.packer,
-            rows,
-            dev,
+            data.train,
+            data.dev,
             setting.views,
             args.batch,
             args.plain,
@@ -155,9 +154,10 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
-        predicted = np.concatenate([kept.task.predict(dev, view) for view in setting.views])
+        predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
+        test = data.test and kept.task.correlations(data.test)
     there = ~np.isnan(predicted)
-    raw = np.tile(dev.raw, len(setting.views))
+    raw = np.tile(data.dev.raw, len(setting.views))
     card = {
         "kind": "regressor",
         "name": "mtgauge-regressor",
@@ -172,7 +172,8 @@ def train(args: argparse.Namespace, setting: Setting, rows: Rows, dev: Rows) -> 
         "max_length": args.max_length,
         "calibration": calibration(predicted[there], raw[there]),
         **kept.facts(),
-        "data": data_facts(args, rows, dev),
+        **({"test_pearson": rounded(test)} if test else {}),
+        "data": data_facts(args, data),
     }
     write_regressor(args.out, model, card, setting.tokenizer)
     return card

@@ -101,6 +101,7 @@ class RegressorTask:
         self.views, self.size, self.plain, self.langs = dict(views), batch, plain, langs
         self.head_share = head_share
         self.train, self.dev = train, dev
+        self.packer = packer
         self.texts = {id(rows): Texts(rows, packer) for rows in (train, dev)}
         self._served = {view: self.texts[id(train)].has(view) for view in self.views}
         idle = ~np.logical_or.reduce(list(self._served.values()))
@@ -157,7 +158,7 @@ class RegressorTask:
 
     def predict(self, rows: Rows, view: str) -> NDArray[np.float64]:
         """z-scores in a view, NaN where a row lacks a text for it; model in evaluation mode."""
-        texts = self.texts[id(rows)]
+        texts = self.texts.setdefault(id(rows), Texts(rows, self.packer))
         out = np.full(len(rows), np.nan)
         there = np.flatnonzero(texts.has(view))
         lengths = np.array([len(texts.ids["hyp"][i] or ()) for i in there.tolist()])
@@ -168,14 +169,17 @@ class RegressorTask:
         return out
 
     def validate(self) -> dict[str, float]:
+        return self.correlations(self.dev)
+
+    def correlations(self, rows: Rows) -> dict[str, float]:
         """Pearson by view and pair; `average` is the mean over the views' averages."""
         found: dict[str, float] = {}
         averages = []
         for view in self.views:
-            predicted = self.predict(self.dev, view)
+            predicted = self.predict(rows, view)
             there = np.flatnonzero(~np.isnan(predicted))
-            lps = [self.dev.lps[i] for i in there.tolist()]
-            result = pearson_by_pair(lps, predicted[there], self.dev.scores[there])
+            lps = [rows.lps[i] for i in there.tolist()]
+            result = pearson_by_pair(lps, predicted[there], rows.scores[there])
             averages.append(result.pop("average"))
             found |= {f"{view} {lp}": r for lp, r in result.items()} | {view: averages[-1]}
         return found | {"average": float(np.mean(averages))}

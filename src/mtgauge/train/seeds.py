@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from mtgauge.errors import InputError
+from mtgauge.train.batching import rounded
 from mtgauge.train.loop import Fitted, Plan, Task, fit, read_log
 
 T = TypeVar("T", bound=Task)
@@ -33,10 +34,10 @@ class Kept(Generic[T]):
         values = list(self.by_seed.values())
         return {
             "seed": str(self.seed),
-            "seeds": {seed: round(value, 4) for seed, value in self.by_seed.items()},
+            "seeds": rounded(self.by_seed),
             "mean": round(fmean(values), 4),
             "deviation": round(stdev(values), 4) if len(values) > 1 else 0.0,
-            "dev_pearson": {name: round(r, 4) for name, r in self.fitted.best.items()},
+            "dev_pearson": rounded(self.fitted.best),
             "steps": self.fitted.steps,
             "epochs": self.fitted.epochs,
             "seconds": round(self.fitted.seconds, 1),

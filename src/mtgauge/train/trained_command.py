@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--dev-most", type=int, metavar="N", help="at most N segments a file and pair"
     )
+    data.add_argument("--test", type=Path, nargs="+", metavar="FILE",
+                      help="correlation of the kept model with these")  # fmt: skip
     data.add_argument("--pairs", nargs="+", metavar="LP", help="only these language pairs")
     data.add_argument("--limit", type=int, metavar="N", help="train on N segments drawn at random")
     data.add_argument("--drop-overlap", action="store_true", help="leave out what is also in --dev")
@@ -94,14 +97,21 @@ def run(args: argparse.Namespace) -> int:
 
     family: Any = regressor_run if args.stage == "regressor" else context_run
     setting = family.prepare(args)
-    train, dev = load_data(args, setting.languages)
-    card = family.train(args, setting, train, dev)
+    data = load_data(args, setting.languages)
+    card = family.train(args, setting, data)
     report(args, card)
     return 0
 
 
-def load_data(args: argparse.Namespace, languages: tuple[str, ...]) -> tuple[Rows, Rows]:
-    """Training and validation rows, or the error that says why not."""
+@dataclass(frozen=True)
+class Data:
+    train: Rows
+    dev: Rows
+    test: Rows | None
+
+
+def load_data(args: argparse.Namespace, languages: tuple[str, ...]) -> Data:
+    """Training, validation and test rows, or the error that says why not."""
     import numpy as np
 
     from mtgauge.train import judged
@@ -115,20 +125,27 @@ def load_data(args: argparse.Namespace, languages: tuple[str, ...]) -> tuple[Row
     def read(paths: list[Path]) -> Rows:
         rows = judged.read(paths)
         if args.pairs:
-            unknown = set(args.pairs) - set(rows.lps)
-            if unknown:
-                raise UsageError(f"--pairs: {', '.join(sorted(unknown))} is not in the data.")
             rows = rows.take([i for i, lp in enumerate(rows.lps) if lp in args.pairs])
+            if not len(rows):
+                names = ", ".join(path.name for path in paths)
+                raise UsageError(f"--pairs {' '.join(args.pairs)}: none of them is in {names}.")
         return judged.refuse_bad(rows, known)
+
+    def apart(rows: Rows, held: Rows, what: str) -> Rows:
+        if args.drop_overlap:
+            return judged.drop(rows, judged.overlap(rows, held))
+        judged.refuse_overlap(rows, held, what)
+        return rows
 
     train = read(args.train)
     if args.dev is None:
         train, dev = judged.hold_out(train, args.dev_share, args.dev_most, args.seeds[0])
     else:
         dev = read(args.dev)
-        if args.drop_overlap:
-            train = judged.drop(train, judged.overlap(train, dev))
-        judged.refuse_overlap(train, dev)
+        train = apart(train, dev, "validation")
+    test = read(args.test) if args.test else None
+    if test is not None:
+        train, dev = apart(train, test, "test"), apart(dev, test, "test")
     if args.limit is not None:
         if not 0 < args.limit <= len(train):
             raise UsageError(f"--limit {args.limit}: there are {len(train)} training segments.")
@@ -136,10 +153,10 @@ def load_data(args: argparse.Namespace, languages: tuple[str, ...]) -> tuple[Row
             np.random.default_rng(args.seeds[0]).permutation(len(train))[: args.limit]
         )
     say(args, f"{len(train)} segments to train on, {len(dev)} to validate")
-    return train, dev
+    return Data(train, dev, test)
 
 
-def data_facts(args: argparse.Namespace, train: Rows, dev: Rows) -> dict[str, Any]:
+def data_facts(args: argparse.Namespace, data: Data) -> dict[str, Any]:
     """What the card says of the data."""
     from collections import Counter
 
@@ -148,8 +165,8 @@ def data_facts(args: argparse.Namespace, train: Rows, dev: Rows) -> dict[str, An
     return {
         "train": judged.fingerprint(args.train),
         "dev": judged.fingerprint(args.dev) if args.dev else f"held out: {args.dev_share:g}",
-        "train_segments": dict(sorted(Counter(train.lps).items())),
-        "dev_segments": dict(sorted(Counter(dev.lps).items())),
+        "train_segments": dict(sorted(Counter(data.train.lps).items())),
+        "dev_segments": dict(sorted(Counter(data.dev.lps).items())),
     }
 
 
@@ -160,8 +177,9 @@ def report(args: argparse.Namespace, card: dict[str, Any]) -> None:
         print(f"  seed {seed:>3}  {value:.4f}" + ("  kept" if seed == card["seed"] else ""))
     if len(card["seeds"]) > 1:
         print(f"  mean {card['mean']:.4f}, deviation {card['deviation']:.4f}")
-    for name, value in card["dev_pearson"].items():
-        print(f"  {name:<24} {value:.4f}")
+    for part in ("dev_pearson", "test_pearson"):
+        for name, value in card.get(part, {}).items():
+            print(f"  {part[:4].strip('_')} {name:<24} {value:.4f}")
     option = f"model={args.out}" + (",view=src" if card.get("view") == "src" else "")
     print(f"Use it: mtgauge score ... -m {args.stage}:{option}")
 

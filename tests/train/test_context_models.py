@@ -1,0 +1,115 @@
+"""BiLSTM, BiLSTM+attention and ESIM: the structure that paper 002 and its code describe."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from mtgauge.train.context_models import HEADS, BiLSTM, ContextModel, ScalarMix, attend, pool
+
+
+def sides(lengths: list[int], seed: int, layers: int = 3, width: int = 8) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    longest = max(lengths)
+    mask = (torch.arange(longest) < torch.tensor(lengths)[:, None]).long()
+    x = torch.randn(len(lengths), layers, longest, width, generator=generator)
+    return x * mask[:, None, :, None], mask
+
+
+def model(head: str, hidden: int = 6) -> ContextModel:
+    torch.manual_seed(0)
+    return ContextModel(head, 3, 8, hidden).eval()  # type: ignore[arg-type]
+
+
+def test_the_mix_begins_as_the_mean_of_the_layers() -> None:
+    x = torch.randn(2, 12, 5, 4)
+    torch.testing.assert_close(ScalarMix(12)(x), x.mean(1))
+
+
+def test_sizes_are_the_papers() -> None:
+    esim = ContextModel("esim", 12, 768)
+    assert esim.encoder.lstm.weight_ih_l0.shape == (1200, 768)
+    assert esim.project.weight.shape == (300, 2400)
+    assert esim.compose.lstm.weight_ih_l0.shape == (1200, 300)
+    assert esim.regress[1].weight.shape == (300, 2400)
+    for head in ("bilstm", "bilstm-attention"):
+        assert ContextModel(head, 12, 768).regress[1].weight.shape == (300, 4800)  # type: ignore[arg-type]
+
+
+def test_first_weights_are_as_specified() -> None:
+    lstm = BiLSTM(8, 6).lstm
+    for end in ("l0", "l0_reverse"):
+        recurrent = getattr(lstm, f"weight_hh_{end}").detach()
+        torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(6), atol=1e-5, rtol=0)
+        assert getattr(lstm, f"bias_ih_{end}").abs().sum() == 0
+        bias = getattr(lstm, f"bias_hh_{end}").detach()
+        assert bias.tolist() == [0] * 6 + [1] * 6 + [0] * 12  # the forget gate is open
+
+
+def test_attention_sums_to_one_over_real_tokens_of_the_other_side() -> None:
+    h, g = torch.randn(1, 3, 4), torch.randn(1, 5, 4)
+    h_mask, g_mask = torch.tensor([[1, 1, 0]]), torch.tensor([[1, 1, 1, 0, 0]])
+    ones = torch.ones_like(g)
+    r, _ = attend(h, h_mask, ones, g_mask)
+    torch.testing.assert_close(r, torch.ones_like(r))
+    # what stands at padded places has no weight
+    changed = g.clone()
+    changed[:, 3:] = 100.0
+    torch.testing.assert_close(
+        attend(h, h_mask, g, g_mask)[0], attend(h, h_mask, changed, g_mask)[0]
+    )
+
+
+def test_pooling_leaves_padding_out() -> None:
+    x = torch.tensor([[[1.0], [3.0], [99.0]]])
+    mean, most = pool(x, torch.tensor([[1, 1, 0]]))
+    assert (mean.item(), most.item()) == (2.0, 3.0)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_results_do_not_depend_on_the_batch(head: str) -> None:
+    net = model(head)
+    a, a_mask = sides([7, 2, 4, 1], 1)
+    b, b_mask = sides([3, 6, 5, 2], 2)
+    whole = net(a, a_mask, b, b_mask)
+    for i, (m, n) in enumerate(zip([7, 2, 4, 1], [3, 6, 5, 2], strict=True)):
+        alone = net(
+            a[i : i + 1, :, :m], a_mask[i : i + 1, :m], b[i : i + 1, :, :n], b_mask[i : i + 1, :n]
+        )
+        torch.testing.assert_close(alone[0], whole[i], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_text_without_tokens_has_a_score(head: str) -> None:
+    net = model(head)
+    a, a_mask = sides([3, 3], 1)
+    b, b_mask = sides([2, 0], 2)
+    assert torch.isfinite(net(a, a_mask, b, b_mask)).all()
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_eight_examples_are_learnt_by_heart(head: str) -> None:
+    torch.manual_seed(1)
+    net = ContextModel(head, 3, 8, 16, dropout=0.0)  # type: ignore[arg-type]
+    a, a_mask = sides([5, 3, 4, 6, 2, 5, 3, 4], 1)
+    b, b_mask = sides([4, 4, 3, 5, 3, 6, 2, 5], 2)
+    wanted = torch.linspace(-1.5, 1.5, 8)
+    optimiser = torch.optim.Adam(net.parameters(), lr=5e-3)
+    for _ in range(200):
+        loss = ((net(a, a_mask, b, b_mask) - wanted) ** 2).mean()
+        if loss < 0.005:
+            break
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert loss < 0.01
+
+
+def test_dropout_has_one_mask_a_sequence() -> None:
+    net = model("esim")
+    x = torch.ones(2, 9, 8)
+    dropped = net.input_dropout.train()(x)
+    assert (dropped == dropped[:, :1]).all()
+    assert set(dropped.unique().tolist()) <= {0.0, 2.0}
+    torch.testing.assert_close(net.input_dropout.eval()(x), x)
