@@ -7,7 +7,6 @@ return rows[work.rows]
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,15 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.metrics.base import FloatArray
-from mtgauge.text.words import tokenizer
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
-
-# sacrebleu's choice by target language, and what stands in where its extra is not installed
-_LANGUAGE_TOKENISERS = {"zh": ("zh",), "ja": ("ja-mecab", "char"), "ko": ("ko-mecab", "13a")}
 
 
 @dataclass(frozen=True)
@@ -91,32 +86,3 @@ def distinct(batch: Segments) -> Pairs:
     of = np.repeat(np.arange(len(groups)), [len(members) for members in groups.values()])
     owner = np.arange(len(hypotheses))
     return Pairs(hypotheses, list(groups), of, owner, np.array(rows, dtype=np.int64))
-
-
-def tokenizer_name(choice: str, target_lang: str | None) -> str:
-    """`choice`, or for "auto" what sacrebleu uses for the target language, where it is installed.
-
-    >>> tokenizer_name("auto", "zh"), tokenizer_name("auto", "de"), tokenizer_name("none", "zh")
-    ('zh', '13a', 'none')
-    """
-    if choice != "auto":
-        return choice
-    for name in _LANGUAGE_TOKENISERS.get(target_lang or "", ()):
-        try:
-            tokenizer(name)
-        except ResourceError:
-            continue
-        return name
-    return "13a"
-
-
-def word_splitter(name: str, lowercase: bool) -> Callable[[str], list[str]]:
-    """Text to words, as sacrebleu prepares a segment: lower-case, strip the end, tokenise."""
-    split = tokenizer(name)
-    if lowercase:
-        return lambda text: split(text.lower().rstrip())
-    return lambda text: split(text.rstrip())
-
-
-def sacrebleu_version() -> str:
-    return importlib.metadata.version("sacrebleu")

@@ -22,15 +22,16 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import Ints, distinct, sacrebleu_version, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import Ints, distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, sacrebleu_version
 from mtgauge.registry import metric
 
 _DEFAULT_VALUE = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's, after Chen and Cherry (2014)
 
 
 @metric("bleu")
-class Bleu(Metric):
+class Bleu(WordMetric):
     summary = "Share of the translation's n-grams (1 to 4 words) found in the references."
     meaning = (
         "0 to 100, higher is better; 100 is a copy of a reference. Good systems reach 30 to 45 "
@@ -67,12 +68,11 @@ class Bleu(Metric):
         return (0.0, 100.0)
 
     def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize), "sacrebleu": sacrebleu_version()}
+        return super().versions() | {"sacrebleu": sacrebleu_version()}
 
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
         work = distinct(batch)
-        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        left, right = work.prepare(self.splitter(batch.target_lang))
         sizes = np.array([len(words) for words in left], dtype=np.int64)
         orders = np.arange(1, self.max_order + 1)
         rows = np.column_stack(

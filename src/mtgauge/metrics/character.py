@@ -22,15 +22,14 @@ from typing import Literal
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, Words
 from mtgauge.registry import metric
-
-Words = list[str]
 
 
 @metric("character")
-class Character(Metric):
+class Character(WordMetric):
     summary = "Character edits after shifting words, per character of the translation."
     meaning = (
         "0 to 1, lower is better; 0 is a copy, 1 is nothing in common or an empty translation "
@@ -50,13 +49,9 @@ class Character(Metric):
         self.lowercase = lowercase
         self.multi_ref = multi_ref
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
-
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
         work = distinct(batch).each_reference()
-        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        left, right = work.prepare(self.splitter(batch.target_lang))
         pairs = zip(left, work.of.tolist(), strict=True)
         score = np.array([character(h, right[k][0]) for h, k in pairs], dtype=np.float64)
         rows = score[:, None]

@@ -24,8 +24,9 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import Pairs, distinct, sacrebleu_version
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import Pairs, distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, sacrebleu_version
 from mtgauge.registry import metric
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -33,7 +34,7 @@ _EPSILON = 1e-16  # sacrebleu's
 
 
 @metric("chrf")
-class Chrf(Metric):
+class Chrf(WordMetric):
     summary = "F-score of character n-grams (1 to 6) against the reference."
     meaning = (
         "0 to 100, higher is better; 100 is a copy of the reference. Good systems reach 55 to 70 "
@@ -93,6 +94,9 @@ class Chrf(Metric):
     def _score(self, rows: FloatArray) -> FloatArray:
         hyp, ref, match = rows[:, 0::3], rows[:, 1::3], rows[:, 2::3]
         return f_score(hyp, ref, match, self.beta, self.eps_smoothing)
+
+    def splitter(self, target_lang: str | None) -> Callable[[str], list[str]]:
+        return self._words
 
     def _characters(self, text: str) -> str:
         text = text.lower() if self.lowercase else text

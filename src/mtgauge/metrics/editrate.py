@@ -22,14 +22,13 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import Ints, distinct, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import Ints, distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, Words
 from mtgauge.registry import metric
 
-Words = list[str]
 
-
-class _ErrorRate(Metric):
+class _ErrorRate(WordMetric):
     """Errors over reference words; a subclass says what an error is."""
 
     higher_is_better = False
@@ -53,13 +52,9 @@ class _ErrorRate(Metric):
     def worst(self) -> float:
         return 1.0  # nothing translated: every word of the reference is missing
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
-
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
         work = distinct(batch).each_reference()
-        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        left, right = work.prepare(self.splitter(batch.target_lang))
         words = np.array([len(refs[0]) for refs in right], dtype=np.int64)[work.of]
         rows = np.column_stack([self._errors(left, right, work.of), words]).astype(np.float64)
         if self.multi_ref == "mean":

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -28,8 +28,9 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metrics._pairs import distinct, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, Words
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
 
@@ -38,7 +39,7 @@ _STEEPNESS = math.log(0.5) / math.log(1.5) ** 2
 
 
 @metric("nist")
-class Nist(Metric):
+class Nist(WordMetric):
     summary = "N-gram precision (1 to 5 words) that rewards rare, informative n-grams."
     meaning = (
         "0 and up, higher is better; there is no fixed top: a copy of the references scores "
@@ -74,19 +75,16 @@ class Nist(Metric):
     def needs_corpus(self) -> bool:
         return self.corpus == "references"
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
-
     def fit(self, references: Iterable[str]) -> None:
         # counted with the first batch, which says the language and so the tokeniser
         self._texts = list(references)
         self._counted: dict[str, NgramCounts] = {}
 
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
-        corpus = self._corpus_counts()
+        split = self.splitter(batch.target_lang)
+        corpus = self._corpus_counts(split)
         work = distinct(batch)
-        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        left, right = work.prepare(split)
         clip = [reduce(or_, (counts(r, self.max_order) for r in refs)) for refs in right]
         length = [sum(map(len, refs)) / len(refs) for refs in right]
         rows = np.zeros((len(left), 2 + 2 * self.max_order))
@@ -111,14 +109,13 @@ class Nist(Metric):
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)
 
-    def _corpus_counts(self) -> NgramCounts:
+    def _corpus_counts(self, split: Callable[[str], Words]) -> NgramCounts:
         """N-grams of the corpus; how many words it has stands under the empty n-gram."""
         if "_texts" not in self.__dict__:
             if self.needs_corpus:
                 raise UsageError("nist weighs n-grams by all references: call fit with them first.")
             self.fit(_read(self.corpus))
         if self._tok not in self._counted:
-            split = word_splitter(self._tok, self.lowercase)
             found: NgramCounts = Counter()
             for text in self._texts:
                 words = split(text)

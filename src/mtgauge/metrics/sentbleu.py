@@ -23,9 +23,10 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import distinct
+from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.bleu import closest_lengths
+from mtgauge.metrics.surface import WordMetric
 from mtgauge.registry import metric
 
 _ORDERS = 4
@@ -33,7 +34,7 @@ _ATTACHED = re.compile(r"\w[.,;:!?]$")  # a mark that a tokeniser would have spl
 
 
 @metric("sentbleu")
-class SentBleu(Metric):
+class SentBleu(WordMetric):
     summary = "Sentence BLEU with add-one smoothing, as Moses computes it."
     meaning = (
         "0 to 1, higher is better; 1 is a copy of the reference. Smoothing lifts short "
@@ -46,16 +47,13 @@ class SentBleu(Metric):
         self.tokenize = tokenize
         self.lowercase = lowercase
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
-
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
+        split = self.splitter(batch.target_lang)
         if self._tok == "none":
             loose = sum(bool(_ATTACHED.search(text)) for text in batch.hypotheses)
             self.notes["untokenised"] += loose
         work = distinct(batch)
-        left, right = work.prepare(word_splitter(self._tok, self.lowercase))
+        left, right = work.prepare(split)
         sizes = np.array([len(words) for words in left], dtype=np.int64)
         reference = closest_lengths(sizes, [[len(r) for r in refs] for refs in right], work.of)
         matches = overlap(left, right, work.of, _ORDERS)

@@ -14,11 +14,14 @@ Chinese and Japanese need `normalized=on,asian_support=on`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import Ints, distinct, sacrebleu_version
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import Ints, distinct
+from mtgauge.metrics.base import FloatArray
+from mtgauge.metrics.surface import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
 
 # Below this many pairs sacrebleu's own search (about 3 ms a pair) ends before the compiled one,
@@ -27,7 +30,7 @@ _COMPILED_FROM = 1000
 
 
 @metric("ter")
-class Ter(Metric):
+class Ter(WordMetric):
     summary = "Word edits and shifts that turn the translation into the reference, per word."
     meaning = (
         "0 and up, in percent of the reference's words, lower is better; 0 is a copy, 100 is "
@@ -61,13 +64,16 @@ class Ter(Metric):
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": sacrebleu_version()}
 
-    def statistics(self, batch: Segments) -> FloatArray:
+    def splitter(self, target_lang: str | None) -> Callable[[str], Words]:
         from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
         split = TercomTokenizer(**self.params())
+        return lambda text: split(text.rstrip()).split()
+
+    def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch)
         each = work.each_reference()
-        left, right = each.prepare(lambda text: split(text.rstrip()).split())
+        left, right = each.prepare(self.splitter(batch.target_lang))
         size = np.array([len(refs[0]) for refs in right], dtype=np.float64)[each.of]
         count = _compiled_edits if len(left) >= _COMPILED_FROM else _edits
         edits = np.full(len(work.hypotheses), np.inf)
@@ -85,14 +91,14 @@ class Ter(Metric):
         return self.segment_score(totals)
 
 
-def _edits(left: list[list[str]], right: list[list[str]], of: Ints) -> Ints:
+def _edits(left: list[Words], right: list[Words], of: Ints) -> Ints:
     from sacrebleu.metrics.lib_ter import translation_edit_rate
 
     pairs = zip(left, of.tolist(), strict=True)
     return np.array([translation_edit_rate(words, right[k])[0] for words, k in pairs])
 
 
-def _compiled_edits(left: list[list[str]], right: list[list[str]], of: Ints) -> Ints:
+def _compiled_edits(left: list[Words], right: list[Words], of: Ints) -> Ints:
     """The same numbers; see compare/shifts.py."""
     from mtgauge.compare.shifts import all_edits
 

@@ -18,14 +18,15 @@ from __future__ import annotations
 from typing import Literal
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct, tokenizer_name, word_splitter
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metrics._pairs import distinct
+from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.chrf import f_score, order_counts
+from mtgauge.metrics.surface import WordMetric
 from mtgauge.registry import metric
 
 
 @metric("wordf")
-class WordF(Metric):
+class WordF(WordMetric):
     summary = "F-score of word n-grams (1 to 4) against the reference."
     meaning = (
         "0 to 100, higher is better; 100 is a copy of the reference. Good systems reach 35 to 50 "
@@ -57,13 +58,9 @@ class WordF(Metric):
     def bounds(self) -> tuple[float, float]:
         return (0.0, 100.0)
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
-
     def statistics(self, batch: Segments) -> FloatArray:
-        self._tok = tokenizer_name(self.tokenize, batch.target_lang)
         work = distinct(batch).each_reference()
-        rows = order_counts(work, word_splitter(self._tok, self.lowercase), self.max_order)
+        rows = order_counts(work, self.splitter(batch.target_lang), self.max_order)
         if self.multi_ref == "mean":
             return work.mean(rows)
         return work.best(rows, self.segment_score(rows))
