@@ -11,6 +11,7 @@ import functools
 import json
 import string
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +124,18 @@ class _Logprobs(torch.nn.Module):
 
 def _export(module: Any, inputs: dict[str, Any], outputs: list[str], path: Path) -> None:
     axes = {name: {0: "batch", 1: "length"} for name in [*inputs, *outputs]}
-    torch.onnx.export(
-        module,
-        tuple(inputs.values()),
-        str(path),
-        input_names=list(inputs),
-        output_names=outputs,
-        dynamic_axes=axes,
-        opset_version=17,
-        dynamo=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old exporter is deprecated, and enough for this
+        torch.onnx.export(
+            module,
+            tuple(inputs.values()),
+            str(path),
+            input_names=list(inputs),
+            output_names=outputs,
+            dynamic_axes=axes,
+            opset_version=17,
+            dynamo=False,
+        )
 
 
 def _save_hub(model: Any, tokenizer: Tokenizer, folder: Path, **special: str) -> None:

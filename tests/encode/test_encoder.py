@@ -196,6 +196,12 @@ def change_card(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), "utf-8")
 
 
+def test_a_device_that_onnxruntime_does_not_have_is_refused() -> None:
+    for device in ("cuda", "mps"):
+        with pytest.raises(ResourceError, match="runs on the CPU only"):
+            onnx(device=device).encode(["cat"])
+
+
 def test_load_encoder_tells_the_roads_apart() -> None:
     assert isinstance(encode.load_encoder(str(encoder_folders()[0])), OnnxEncoder)
     assert isinstance(encode.load_encoder(str(encoder_folders()[1])), HubEncoder)

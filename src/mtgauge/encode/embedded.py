@@ -17,7 +17,7 @@ onnxruntime computes only the nodes that the wanted layer needs. `fingerprint(fo
 SHA-256 of the model and the tokenizer; a card that states another one is refused, which finds files
 that were cut or exchanged.
 
-Limits: CPU only; weights are read into memory once for a process.
+Limits: on the CPU unless a CUDA device is named and onnxruntime-gpu is installed.
 """
 
 from __future__ import annotations
@@ -54,13 +54,14 @@ def fingerprint(folder: Path) -> str:
 class ModelFolder:
     """The three files, opened on first use and checked."""
 
-    def __init__(self, folder: Path, kind: str, needed: Sequence[str]) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, kind: str, needed: Sequence[str], device: str) -> None:
+        self.folder, self.device = folder, device
         missing = [name for name in FILES if not (folder / name).is_file()]
         if missing:
             raise ResourceError(
-                f"The {kind} in {folder} lacks {', '.join(missing)}. A model folder holds "
-                f"{', '.join(FILES)}; name another one, or a hub id, with encoder= or lm=."
+                f"The {kind} model in {folder} lacks {', '.join(missing)}. Install mtgauge again "
+                "if it is the embedded one; otherwise name a complete folder, or a hub id, with "
+                "encoder= or lm=."
             )
         self.card = self._read_card(kind, needed)
         self.fingerprint = fingerprint(folder)
@@ -106,11 +107,25 @@ class ModelFolder:
         options.log_severity_level = 3
         path = self.folder / "model.onnx"
         try:
-            return onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(str(path), options, providers=self._providers())
+        except ResourceError:
+            raise
         except Exception as error:  # onnxruntime has one class per status, and no common base
             raise ResourceError(f"{path} cannot be loaded ({error}). Fetch it again.") from None
+
+    def _providers(self) -> list[Any]:
+        """The CPU, or CUDA where it is asked for by name and onnxruntime was built with it."""
+        import onnxruntime
+
+        if self.device in ("auto", "cpu"):
+            return ["CPUExecutionProvider"]
+        kind, _, number = self.device.partition(":")
+        if kind != "cuda" or "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+            raise ResourceError(
+                f"Device {self.device} was asked for, but onnxruntime here runs on the CPU only. "
+                "Use --device auto, or install onnxruntime-gpu."
+            )
+        return [("CUDAExecutionProvider", {"device_id": int(number or 0)})]
 
     def run(self, outputs: list[str], **inputs: IntArray) -> list[Vectors]:
         """Outputs of the model; only what they need is computed."""
@@ -177,7 +192,9 @@ def word_begins(words: IntArray, offsets: IntArray) -> np.ndarray[Any, np.dtype[
 class OnnxEncoder(Encoder):
     def __init__(self, folder: Path, settings: Settings) -> None:
         super().__init__(settings)
-        self.model = ModelFolder(folder, "encoder", ("name", "layers", "max_length"))
+        self.model = ModelFolder(
+            folder, "encoder", ("name", "layers", "max_length"), settings.device
+        )
         card = self.model.card
         self.name = card["name"]
         self.fingerprint = self.model.fingerprint

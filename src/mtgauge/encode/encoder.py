@@ -18,6 +18,7 @@ Limits: a text longer than `max_length` tokens is cut; `truncated` says which on
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,7 @@ class Encoder:
             self.tokens_per_batch = settings.tokens_per_batch
         self._window: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._window_bytes = 0
+        self._lock = threading.RLock()  # a server may ask from several threads
 
     # what a subclass writes
 
@@ -112,12 +114,13 @@ class Encoder:
         unique, index = distinct(texts)
         tokens = self.tokenize(unique)
         names = [self._key(text, layers, lang) for text in unique]
-        found = self._recall(names)
-        missing = [i for i, name in enumerate(names) if name not in found]
-        for batch in self._batches(tokens, missing):
-            for i, block in zip(batch, self._run(tokens, batch, layers, lang), strict=True):
-                found[names[i]] = block
-        self._remember([(names[i], found[names[i]]) for i in missing])
+        with self._lock:
+            found = self._recall(names)
+            missing = [i for i, name in enumerate(names) if name not in found]
+            for batch in self._batches(tokens, missing):
+                for i, block in zip(batch, self._run(tokens, batch, layers, lang), strict=True):
+                    found[names[i]] = block
+            self._remember([(names[i], found[names[i]]) for i in missing])
         rows, offsets = take(tokens.offsets, index)
         blocks = [found[names[i]] for i in index]
         vectors = np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32)

@@ -139,7 +139,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
 class OnnxLanguageModel(LanguageModel):
     def __init__(self, folder: Path, settings: Settings) -> None:
         super().__init__(settings)
-        self.model = ModelFolder(folder, "fluency", ("name", "max_length"))
+        self.model = ModelFolder(folder, "fluency", ("name", "max_length"), settings.device)
         card = self.model.card
         self.name, self.fingerprint = card["name"], self.model.fingerprint
         self.max_length = card["max_length"]
