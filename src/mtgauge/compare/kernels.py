@@ -187,6 +187,9 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
         all_m, start = shapes[p, 1], starts[p]
         n = _with_mass(left, left_at[p], shapes[p, 0], at_row, a)
         m = _with_mass(right, right_at[p], all_m, at_col, b)
+        if n == 0:  # no mass to move
+            cost[p] = 0.0
+            continue
         row_step, col_step = all_m, 1
         turned = n < m  # rows on the longer side: less mass each, fewer of them have to be split
         if turned:
@@ -244,24 +247,30 @@ def relaxed_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi, 
         cost[p] = max(by_row, by_col)
 
 
-@inner
-def _four(x, i, y, j, last, squared):
-    """x_i against y_j to y_(j+3) (not beyond `last`): squared distances, or dot products.
+# Four columns at a time, not beyond `last`: then x_i is loaded once and four sums run side by side.
 
-    Four at a time, since then x_i is loaded once and four sums run side by side.
-    """
+
+@inner
+def _squared_four(x, i, y, j, last):
+    """Squared distances of x_i from y_j to y_(j+3)."""
     j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
     s0 = s1 = s2 = s3 = x[i, 0] * 0  # sums in the vectors' own type
-    if squared:
-        for k in range(x.shape[1]):
-            one = x[i, k]
-            g0, g1, g2, g3 = one - y[j, k], one - y[j1, k], one - y[j2, k], one - y[j3, k]
-            s0, s1, s2, s3 = s0 + g0 * g0, s1 + g1 * g1, s2 + g2 * g2, s3 + g3 * g3
-    else:
-        for k in range(x.shape[1]):
-            one = x[i, k]
-            s0, s1 = s0 + one * y[j, k], s1 + one * y[j1, k]
-            s2, s3 = s2 + one * y[j2, k], s3 + one * y[j3, k]
+    for k in range(x.shape[1]):
+        one = x[i, k]
+        g0, g1, g2, g3 = one - y[j, k], one - y[j1, k], one - y[j2, k], one - y[j3, k]
+        s0, s1, s2, s3 = s0 + g0 * g0, s1 + g1 * g1, s2 + g2 * g2, s3 + g3 * g3
+    return s0, s1, s2, s3
+
+
+@inner
+def dot_four(x, i, y, j, last):
+    """Dot products of x_i with y_j to y_(j+3)."""
+    j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
+    s0 = s1 = s2 = s3 = x[i, 0] * 0
+    for k in range(x.shape[1]):
+        one = x[i, k]
+        s0, s1 = s0 + one * y[j, k], s1 + one * y[j1, k]
+        s2, s3 = s2 + one * y[j2, k], s3 + one * y[j3, k]
     return s0, s1, s2, s3
 
 
@@ -272,7 +281,7 @@ def squared_range(x, x_at, y, y_at, starts, lo, hi, flat):
         at = starts[p]
         for i in range(x_at[p], x_at[p + 1]):
             for j in range(y_at[p], y_at[p + 1], 4):
-                four = _four(x, i, y, j, y_at[p + 1] - 1, True)
+                four = _squared_four(x, i, y, j, y_at[p + 1] - 1)
                 for k in range(min(4, y_at[p + 1] - j)):
                     flat[at] = four[k]
                     at += 1
@@ -287,7 +296,7 @@ def best_range(x, x_at, y, y_at, lo, hi, rows, columns):
         for i in range(x_at[p], x_at[p + 1]):
             best = -np.inf
             for j in range(y_at[p], y_at[p + 1], 4):
-                four = _four(x, i, y, j, y_at[p + 1] - 1, False)
+                four = dot_four(x, i, y, j, y_at[p + 1] - 1)
                 for k in range(min(4, y_at[p + 1] - j)):
                     best = max(best, four[k])
                     columns[j + k] = max(columns[j + k], four[k])

@@ -1,0 +1,136 @@
+"""From words to rows of word vectors, with a policy for words that have none.
+
+    lookup = Lookup.open("embedded", "en", oov="paper")
+    words = lookup.words([["a", "cat"], ["the", "cat"]])
+    words.table, words.texts, words.known, words.missing
+
+`table` holds the vectors of the distinct words, `texts` the word numbers of each text, `known` how
+many of its words have a vector in the file, and `missing` counts those that have none. Policies:
+`paper` as STD's authors have it (a word without a vector becomes `unk` if the file has a vector
+for that, else it is left out), `drop` leaves it out, `hash` gives every such word a fixed random
+vector of its own: equal words agree, others do not. FastText models with subwords have a vector
+for nearly every word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.encode.vectors import EMBEDDED, Vectors
+
+Oov = Literal["paper", "drop", "hash"]
+T = TypeVar("T")
+_REMEMBERED = 200_000  # words whose row is kept in memory: some 30 MB
+_DROP, _MADE = -1, -2  # no vector; a vector made from subwords or by hashing
+
+
+@dataclass(frozen=True)
+class Words:
+    """Texts as rows of a table of vectors."""
+
+    table: NDArray[np.float32]
+    texts: list[NDArray[np.int64]]
+    known: NDArray[np.int64]
+    missing: int
+
+
+class Lookup:
+    def __init__(self, vectors: Vectors, oov: Oov) -> None:
+        self.vectors, self.oov = vectors, oov
+        self._row: dict[str, int] = {}
+        self._made: dict[str, Any] = {}
+        unk = int(vectors.rows(["unk"])[0]) if oov == "paper" else _DROP
+        self._unknown = unk  # -1, that is _DROP, where there is no such word
+        self._length = 0.0
+
+    @classmethod
+    def open(cls, where: str, lang: str, oov: Oov) -> Lookup:
+        vectors = Vectors.embedded(lang) if where == "embedded" else Vectors.open(where)
+        return cls(vectors, oov)
+
+    def remember(self, name: str, make: Callable[[Collection[str]], T]) -> T:
+        """Something made once from the whole vocabulary."""
+        if name not in self._made:
+            self._made[name] = make(list(self.vectors.words()))
+        made: T = self._made[name]
+        return made
+
+    def kept(self, text: Sequence[str]) -> list[str]:
+        """The words that are not left out, by the name under which they are looked up."""
+        self._find(text)
+        rows = ((word, self._row[word]) for word in text)
+        return ["unk" if row == self._unknown else word for word, row in rows if row != _DROP]
+
+    def words(self, texts: Sequence[Sequence[str]]) -> Words:
+        """The texts as numbers of their distinct words, and the vectors of those."""
+        if len(self._row) > _REMEMBERED:
+            self._row.clear()
+        distinct = list(dict.fromkeys(word for text in texts for word in text))
+        self._find(distinct)
+        number = dict.fromkeys(distinct, _DROP)
+        rows: list[int] = []
+        slots: dict[int, int] = {}  # words that share the row of `unk` share its number
+        for word in distinct:
+            row = self._row[word]
+            if row in slots:
+                number[word] = slots[row]
+            elif row != _DROP:
+                number[word] = len(rows)
+                if row != _MADE:
+                    slots[row] = len(rows)
+                rows.append(row)
+        at = np.array(rows, dtype=np.int64)
+        table = np.empty((len(rows), self.vectors.dimensions), dtype=np.float32)
+        table[at >= 0] = self.vectors.take(at[at >= 0])
+        if (at == _MADE).any():
+            table[at == _MADE] = self._make([w for w in distinct if self._row[w] == _MADE])
+        made = at == _MADE if not self.vectors.has_subwords else np.zeros(len(at), dtype=bool)
+        numbered = [np.array([number[w] for w in text], dtype=np.int64) for text in texts]
+        kept = [text[text >= 0] for text in numbered]
+        known = np.array([len(t) - int(made[t].sum()) for t in kept], dtype=np.int64)
+        missing = sum(map(len, numbered)) - int(known.sum())
+        return Words(table, kept, known, missing)
+
+    def _find(self, words: Sequence[str]) -> None:
+        new = [word for word in dict.fromkeys(words) if word not in self._row]
+        if not new:
+            return
+        rows = self.vectors.rows(new)
+        makes = self.oov == "hash" or self.vectors.has_subwords
+        rows[rows < 0] = _MADE if makes else self._unknown
+        self._row.update(zip(new, rows.tolist(), strict=True))
+
+    def _make(self, words: list[str]) -> NDArray[np.float32]:
+        if self.vectors.has_subwords:
+            return self.vectors.subword_vectors(words)
+        if not self._length:  # as long as the vectors of common words are
+            some = self.vectors.take(np.arange(min(len(self.vectors), 2000)))
+            self._length = float(np.linalg.norm(some, axis=1).mean())
+        made = np.stack([_random(word, self.vectors.dimensions) for word in words])
+        made *= np.float32(self._length) / np.linalg.norm(made, axis=1, keepdims=True)
+        return made
+
+
+def _random(word: str, size: int) -> NDArray[np.float32]:
+    """Numbers that look random and depend on the word alone."""
+    stream = hashlib.shake_128(word.encode("utf-8")).digest(size)
+    return np.frombuffer(stream, dtype=np.int8).astype(np.float32) + np.float32(0.5)
+
+
+def version(where: str) -> str:
+    """What names the vectors in a signature: the embedded set's version, or a fingerprint."""
+    if where == "embedded":
+        card = EMBEDDED / "card.json"
+        return f"embedded-{json.loads(card.read_text(encoding='utf-8'))['version']}"
+    header = Path(where) / "header.json"
+    if not header.is_file():
+        return "missing"
+    return str(json.loads(header.read_text(encoding="utf-8"))["fingerprint"])
