@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import math
+import re
 
 import pytest
 
@@ -111,7 +113,10 @@ def test_experiments_show_every_row_and_what_is_missing():
     text = experiment.render(printed, rows, {}, "table")
     assert "SentBLEU (printed)" in text
     assert "\n  sentbleu " in text
-    assert "Cosine+LASER: no value; missing: weights of LASER" in text
+    assert re.search(r"\nCosine\+LASER +weights of LASER +cosine:", text)
+    assert not re.search(r"\nSentBLEU +the table's", text)
+    more = experiment.render(printed, [*rows, _row("wer", value=0.25)], {}, "markdown")
+    assert "| wer (not in the paper) | - | 0.250 |" in more
     assert "sentbleu" in experiment.specs(printed)
     assert not any("remap=" in spec for spec in experiment.specs(printed))
     with pytest.raises(UsageError, match=r"There are: 000\.1"):
@@ -127,3 +132,11 @@ def test_garbled_cells_have_no_value():
     ).paper
     assert [e["difference"] for e in printed] == [None]
     assert math.isfinite(row.cells["cs-en"].value)
+
+
+def test_quality_bands():
+    assert doctest.testmod(experiment).failed == 0
+    bands = {"da17": 0.7, "da17[human >= 0]": 0.5, "da17[human < 0]": 0.4}
+    rows = [_row("bleu", "pooled", value, data=data) for data, value in bands.items()]
+    text = experiment.render(experiment.table("004.5"), rows, {}, "markdown")
+    assert "| bleu (not in the paper) | 0.700 | 0.500 | 0.400 | 20.000 |" in text

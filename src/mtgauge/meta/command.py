@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--lower", nargs="+", default=[], metavar="NAME", help="of these, lower is better")
     add("--paper", action="store_true", help="printed values of the papers beside ours")
     add("--experiment", metavar="PAPER.TABLE", help="a printed table, row by row; e.g. 000.1")
+    add("--surface", action="store_true", help="of an experiment, only what needs no model")
     add("--by", choices=["length", "quality", "system"], help="also by slices")
     add("--pool", action="store_true", help="also all language pairs as one")
     add(
@@ -93,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
         specs += [s for s in experiment.specs(printed) if s not in specs]
         args.level = args.level or printed[0].level
         args.paper = True
+        if printed[0].statistic == experiment.BANDS:
+            args.pool, args.by = True, "quality"
     args.level = args.level or "segment"
     if not specs and not args.scores:
         raise UsageError("Which metric? Give -m bleu chrf, or --scores FILE.")
@@ -138,6 +141,10 @@ def study(
             if not lenient:
                 raise
             found.missing[spec] = str(error)
+            continue
+        if lenient and args.surface and metrics[spec].cost != "surface":
+            found.missing[spec] = "left out here (--surface)."
+            del metrics[spec]
     with progress_bar("segments", quiet=args.quiet) as progress:
         for item in judgements:
             scores = external(item, args.level, args.lower)

@@ -12,23 +12,24 @@ for models, `--scores FILE` for systems of the shared tasks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from mtgauge.errors import UsageError
 from mtgauge.meta import tables
 from mtgauge.meta.evaluate import Row
 from mtgauge.meta.render import Grid, markdown, plain
 
-_CORRELATIONS = ("pearson", "tau_wmt")
+BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
+_SHOWN = ("pearson", "tau_wmt", BANDS)
 
 
 def table(name: str) -> list[tables.Printed]:
     """The rows of `PAPER.TABLE`; an unknown name is answered with the names there are."""
     paper, _, number = name.partition(".")
-    found = [row for row in tables.rows_of(paper, number) if row.statistic in _CORRELATIONS]
+    found = [row for row in tables.rows_of(paper, number) if row.statistic in _SHOWN]
     if not found:
         known = dict.fromkeys(
-            f"{r.paper}.{r.table}" for r in tables.results() if r.statistic in _CORRELATIONS
+            f"{r.paper}.{r.table}" for r in tables.results() if r.statistic in _SHOWN
         )
         raise UsageError(f"There is no experiment {name!r}. There are: {', '.join(known)}.")
     return found
@@ -46,31 +47,90 @@ def render(
     missing: Mapping[str, str],
     format: str,
 ) -> str:
+    """The table with ours below each row, then what is to be known, then what is missing."""
+    draw = markdown if format == "markdown" else plain
     blocks = []
     for statistic in dict.fromkeys(row.statistic for row in printed):
         mine = [row for row in printed if row.statistic == statistic]
         columns = list(mine[0].cells)
         grid: Grid = [["row", *columns]]
-        remarks: list[str] = []
+        lacking: Grid = [["row", "missing", "spec that fills it"]]
+        shown: set[str] = set()
         for row in mine:
             grid.append([f"{row.metric} (printed)", *(_printed(row.cells[lp]) for lp in columns)])
             ours = _ours(row, rows)
+            shown |= set(ours)
             for metric, cells in ours.items():
                 grid.append([f"  {metric}", *(_text(cells.get(lp)) for lp in columns)])
-            remarks += _remarks(row, ours, missing)
-        draw = markdown if format == "markdown" else plain
+            if (lack := _lacking(row, ours, missing)) is not None:
+                lacking.append(lack)
+        for metric, cells in _others(mine[0], rows, shown).items():
+            grid.append([f"{metric} (not in the paper)", *(_text(cells.get(c)) for c in columns)])
         head = (
             f"Paper {mine[0].paper}, Table {mine[0].table}: {mine[0].dataset}, "
             f"{mine[0].level} level, {statistic}"
         )
         blocks += [head, draw(grid)]
-        if remarks:
-            blocks.append("\n".join(f"- {line}" for line in dict.fromkeys(remarks)))
+        if notes := _notes(mine):
+            blocks.append("\n".join(f"- {line}" for line in notes))
+        if len(lacking) > 1:
+            blocks.append(draw(lacking))
     return "\n\n".join(blocks) + "\n"
+
+
+def _notes(printed: Sequence[tables.Printed]) -> list[str]:
+    """What is known of printed numbers, each remark once with the rows it holds for."""
+    found: dict[str, list[str]] = {}
+    for row in printed:
+        for note in dict.fromkeys(cell.note for cell in row.cells.values() if cell.note):
+            where = [column for column, cell in row.cells.items() if cell.note == note]
+            place = "" if len(where) == len(row.cells) else f" ({', '.join(where)})"
+            found.setdefault(tables.NOTES[note], []).append(row.metric + place)
+    return [
+        f"{'All rows' if len(names) == len(printed) else ', '.join(names)}: {text}."
+        for text, names in found.items()
+    ]
+
+
+def _lacking(
+    printed: tables.Printed, ours: Mapping[str, object], missing: Mapping[str, str]
+) -> list[str] | None:
+    """What stands between us and a printed row; None if nothing does."""
+    made = tables.recipe(printed)
+    if made.spec in ours or any(tables.same_name(name, printed.metric) for name in ours):
+        return None
+    reason = made.missing or missing.get(made.spec, "the table's language pairs in this data")
+    for spec in (made.stand_in, made.spec):
+        if made.missing and spec in missing:
+            reason += f" (stand-in {spec}: {missing[spec].rstrip('.')})"
+    return [printed.metric, reason.rstrip("."), made.spec or "--scores FILE"]
+
+
+def _others(
+    printed: tables.Printed, rows: Sequence[Row], shown: Collection[str]
+) -> dict[str, dict[str, float]]:
+    """Metrics that were asked for and are in no printed row."""
+    found: dict[str, dict[str, float]] = {}
+    for metric in dict.fromkeys(row.metric for row in rows):
+        if metric not in shown:
+            mine = [row for row in rows if row.metric == metric]
+            if printed.statistic == BANDS:
+                found[metric] = _bands(mine)
+            else:
+                found[metric] = {
+                    "Average" if row.over else row.lp: row.values[printed.statistic]
+                    for row in mine
+                    if printed.statistic in row.values and "[" not in row.data
+                }
+    known = set(printed.cells)
+    return {metric: cells for metric, cells in found.items() if known & set(cells)}
 
 
 def _ours(printed: tables.Printed, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     """Our values for a printed row: metric -> column -> value."""
+    if printed.statistic == BANDS:
+        names = dict.fromkeys(row.metric for row in rows if tables.same_metric(row, printed))
+        return {name: _bands([row for row in rows if row.metric == name]) for name in names}
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         for entry in row.paper or []:
@@ -81,34 +141,31 @@ def _ours(printed: tables.Printed, rows: Sequence[Row]) -> dict[str, dict[str, f
     return found
 
 
+def _bands(rows: Sequence[Row]) -> dict[str, float]:
+    """r of one metric over all pooled pairs and by quality band, and what is lost between."""
+    cells: dict[str, float] = {}
+    for row in rows:
+        if row.lp == "pooled":
+            band = row.data.partition("[")[2].rstrip("]")
+            column = {"": "All", "human >= 0": "DA>=0.0", "human < 0": "DA<0.0"}[band]
+            cells[column] = row.values["pearson"]
+    if {"DA>=0.0", "DA<0.0"} <= set(cells):
+        cells["reduction_percent"] = reduction(cells["DA>=0.0"], cells["DA<0.0"])
+    return cells
+
+
+def reduction(high: float, low: float) -> float:
+    """How many per cent of the correlation are lost among bad translations.
+
+    >>> round(reduction(0.553, 0.464), 2)
+    16.09
+    """
+    return 100 * (high - low) / high
+
+
 def _printed(cell: tables.Cell) -> str:
     return cell.text if cell.value is None else f"{cell.value:.3f}"
 
 
 def _text(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.3f}"
-
-
-def _remarks(
-    printed: tables.Printed, ours: Mapping[str, object], missing: Mapping[str, str]
-) -> list[str]:
-    made = tables.recipe(printed)
-    lines = []
-    notes = dict.fromkeys(cell.note for cell in printed.cells.values() if cell.note)
-    for note in notes:
-        where = [lp for lp, cell in printed.cells.items() if cell.note == note]
-        place = "" if len(where) == len(printed.cells) else f" ({', '.join(where)})"
-        lines.append(f"{printed.metric}{place}: {tables.NOTES[note]}.")
-    submitted = any(tables.same_name(name, printed.metric) for name in ours)
-    if submitted:
-        return lines
-    if made.spec not in ours and made.missing:
-        kind = "stand-in only" if ours else "no value"
-        lines.append(f"{printed.metric}: {kind}; missing: {made.missing}.")
-        if made.spec:
-            lines[-1] += f" Then: {made.spec}"
-    elif made.spec not in ours and made.spec in missing:
-        lines.append(f"{printed.metric}: {missing[made.spec]}")
-    elif not ours:
-        lines.append(f"{printed.metric}: this data does not hold the table's language pairs.")
-    return lines

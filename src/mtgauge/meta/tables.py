@@ -42,6 +42,8 @@ NOTES = {
 }
 _HIDES_SIGN = ("absolute", "sign")
 _JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments a pair in the papers
+# the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
+_SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
 # options that name weights or clean texts: a metric keeps its identity when they change
 _WEIGHTS = frozenset(
     "preset encoder model vectors remap lm kb annotations unescape lowercase tokenize".split()
@@ -105,11 +107,11 @@ def recipe(printed: Printed) -> Recipe:
     made = _recipes()[printed.paper, printed.metric]
     if made.spec not in ("bleu", "sentbleu"):
         return made
-    # the pack's WMT17 texts come tokenised and in lower case, all others as they were written
-    ready = printed.dataset.startswith("WMT17")
+    year = printed.dataset[:5]
     if printed.level == "segment":  # what papers call BLEU of a segment is sentBLEU
-        return replace(made, spec="sentbleu" + ("" if ready else ":tokenize=13a,lowercase=on"))
-    return replace(made, spec="bleu:tokenize=none" if ready else "bleu")
+        return replace(made, spec=_SENTBLEU.get(year, "sentbleu"))
+    # WMT17 is distributed tokenised and in lower case, other years as the texts were written
+    return replace(made, spec="bleu:tokenize=none" if year == "WMT17" else "bleu")
 
 
 def rows_of(paper: str, table: str) -> list[Printed]:
