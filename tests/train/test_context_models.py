@@ -96,7 +96,7 @@ def test_eight_examples_are_learnt_by_heart(head: str) -> None:
     b, b_mask = sides([4, 4, 3, 5, 3, 6, 2, 5], 2)
     wanted = torch.linspace(-1.5, 1.5, 8)
     optimiser = torch.optim.Adam(net.parameters(), lr=5e-3)
-    for _ in range(200):
+    for _ in range(400):
         loss = ((net(a, a_mask, b, b_mask) - wanted) ** 2).mean()
         if loss < 0.005:
             break

@@ -1,8 +1,9 @@
-"""BiLSTM, BiLSTM+attention and ESIM (Mathur, Baldwin and Cohn 2019): trained on frozen vectors.
+"""BiLSTM, BiLSTM+attention, ESIM (Mathur, Baldwin and Cohn 2019) and RUSE, on frozen vectors.
 
 Token vectors of the reference and of the translation (a learned mix of an encoder's layers) go
 through a BiLSTM; what the two sides share is pooled and a small network predicts the human
-z-score. `train/context_models.py` has the formulas and trains them; here they run on onnxruntime.
+z-score. `ruse` is the cheap baseline: mean vectors instead of a BiLSTM. The formulas, and the
+training, are in `train/context_models.py`; here the models run on onnxruntime.
 
     mtgauge score -t hyp -r ref -m esim bilstm-attention
     mtgauge score -t hyp -r ref -m esim:model=DIR,scale=100
@@ -166,3 +167,9 @@ class BiLSTMAttention(ContextMetric):
 @metric("esim")
 class ESIM(ContextMetric):
     summary = "Trained: inference model that aligns, compares and composes the two sides."
+
+
+@metric("ruse")
+class RUSE(ContextMetric):
+    summary = "Trained: mean vectors of translation and reference, compared by a network."
+    paper = "Shimanaka, Kajiwara and Komachi 2018, RUSE: its features on our sentence vectors"

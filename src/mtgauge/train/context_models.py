@@ -1,4 +1,4 @@
-"""The three regressors of paper 002 on frozen token vectors: BiLSTM, BiLSTM+attention and ESIM.
+"""The regressors on frozen token vectors: BiLSTM, BiLSTM+attention and ESIM (paper 002), RUSE.
 
     model = ContextModel("esim", layers=6, width=384, hidden=300)
     model(first, first_mask, second, second_mask)      # (n,) predicted z-scores
@@ -11,6 +11,7 @@ sequences (for each token the other side's tokens, softmax over the index that i
     bilstm             v_s = [max h_s; mean h_s];       m = [v_t; v_r; v_t*v_r; v_t - v_r]
     bilstm-attention   a = mean and max of r~, b = of t~;  m = [a; b; a - b; a*b] for mean and max
     esim               [h; h~; h - h~; h*h~] -> 300 -> second BiLSTM -> mean and max of both sides
+    ruse               no BiLSTM: u, v mean vectors of the sides; m = [u; v; |u - v|; u*v]
 
     y = w . relu(W m + b) + b',  mean squared error on z-scores
 
@@ -27,7 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-Head = Literal["bilstm", "bilstm-attention", "esim"]
+Head = Literal["bilstm", "bilstm-attention", "esim", "ruse"]
 HEADS: tuple[Head, ...] = get_args(Head)
 MASKED = -1e7
 
@@ -109,14 +110,16 @@ class ContextModel(nn.Module):
     ) -> None:
         super().__init__()
         self.head = head
+        self.width = width
         self.mix = ScalarMix(layers)
         self.input_dropout = SequenceDropout(dropout)
-        self.encoder = BiLSTM(width, hidden)
+        if head != "ruse":
+            self.encoder = BiLSTM(width, hidden)
         if head == "esim":
             self.project = nn.Linear(8 * hidden, hidden)
             self.inner_dropout = SequenceDropout(dropout)
             self.compose = BiLSTM(hidden, hidden)
-        features = 8 * hidden if head == "esim" else 16 * hidden
+        features = {"esim": 8 * hidden, "ruse": 4 * width}.get(head, 16 * hidden)
         self.regress = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(features, hidden),
@@ -140,15 +143,21 @@ class ContextModel(nn.Module):
         """The score from vectors whose layers are mixed, (n, tokens, width)."""
         # one token at least, so that no pooling is over nothing
         first_mask, second_mask = _at_least_one(first_mask), _at_least_one(second_mask)
-        r = self.encoder(self.input_dropout(first), first_mask)
-        t = self.encoder(self.input_dropout(second), second_mask)
+        r, t = self.input_dropout(first), self.input_dropout(second)
+        if self.head != "ruse":
+            r, t = self.encoder(r, first_mask), self.encoder(t, second_mask)
         features = {
+            "ruse": self._ruse,
             "bilstm": self._bilstm,
             "bilstm-attention": self._attention,
             "esim": self._esim,
         }[self.head](r, first_mask, t, second_mask)
         score: Tensor = self.regress(features).squeeze(-1)
         return score
+
+    def _ruse(self, r: Tensor, r_mask: Tensor, t: Tensor, t_mask: Tensor) -> Tensor:
+        u, v = pool(r, r_mask)[0], pool(t, t_mask)[0]
+        return torch.cat([u, v, (u - v).abs(), u * v], 1)
 
     def _bilstm(self, r: Tensor, r_mask: Tensor, t: Tensor, t_mask: Tensor) -> Tensor:
         r_mean, r_max = pool(r, r_mask)

@@ -1,4 +1,4 @@
-"""What `mtgauge train bilstm | bilstm-attention | esim` does: vectors, seeds, export."""
+"""What `mtgauge train bilstm | bilstm-attention | esim | ruse` does: vectors, seeds, export."""
 
 from __future__ import annotations
 

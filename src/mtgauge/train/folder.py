@@ -37,7 +37,7 @@ _OPSET = 18
 def write_context(out: Path, model: ContextModel, card: dict[str, Any]) -> None:
     """The head alone; the mix of layers is in the card, since it is applied a text at a time."""
     model = model.cpu().eval()
-    width = model.encoder.lstm.input_size
+    width = model.width
     example = (
         torch.zeros(1, 2, width),
         torch.ones(1, 2, dtype=torch.long),

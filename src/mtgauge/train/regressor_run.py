@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from mtgauge import encode
 from mtgauge.encode import model_folder
-from mtgauge.encode.embedded import ModelFolder
 from mtgauge.encode.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
@@ -97,14 +97,14 @@ def torch_encoder(folder: Path, weights: Path | None) -> Encoder:
 
 
 def _embedded(args: argparse.Namespace, folder: Path) -> tuple[EmbeddedPairs, tuple[str, ...]]:
-    card = ModelFolder(folder, "encoder", ()).card
+    languages = encode.load_encoder(args.encoder).languages
     encoder = torch_encoder(folder, args.weights)
     if args.max_length > encoder.shape.positions:
         raise UsageError(
             f"--max-length {args.max_length}: the encoder has {encoder.shape.positions} positions."
         )
     pairs = EmbeddedPairs(encoder, args.freeze_embeddings, args.dropout)
-    return pairs, tuple(card.get("languages", ()))
+    return pairs, languages
 
 
 def _hub_tokenizer(spec: str, out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`mtgauge train bilstm | bilstm-attention | esim | regressor`: a metric from people's judgements.
+"""`mtgauge train bilstm | bilstm-attention | esim | ruse | regressor`: metrics from judgements.
 
     mtgauge train esim      --train da16.tsv.gz --dev da15.tsv.gz --out my-esim
     mtgauge train regressor --train da15.tsv.gz da16.tsv.gz --dev-share 0.1 --out my-regressor
@@ -23,7 +23,7 @@ from mtgauge.errors import ResourceError, UsageError
 if TYPE_CHECKING:
     from mtgauge.train.judged import Rows
 
-MODELS = ("bilstm", "bilstm-attention", "esim", "regressor")
+MODELS = ("bilstm", "bilstm-attention", "esim", "ruse", "regressor")
 VIEWS = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref")
 SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.5", "hyp+ref=0.25", "hyp+src=0.25")
 
