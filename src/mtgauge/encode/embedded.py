@@ -13,7 +13,7 @@ A folder holds three files:
     encoder = OnnxEncoder(Path("my-model"), Settings())
     encoder.encode(["Ein Satz."], layer=4)
 
-onnxruntime computes only the nodes that the wanted layer needs. `fingerprint(folder)` is the
+Layers above the wanted one are not computed (`trim.py`). `fingerprint(folder)` is the
 SHA-256 of the model and the tokenizer; a card that states another one is refused, which finds files
 that were cut or exchanged.
 
@@ -35,12 +35,14 @@ import numpy as np
 from mtgauge.encode import Settings
 from mtgauge.encode.encoder import Encoder, Tokens, Vectors
 from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.encode.trim import keep_outputs
 from mtgauge.errors import ResourceError
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 FILES = ("model.onnx", "tokenizer.json", "card.json")
+SESSIONS = 3  # a session for each layer in use; more would only hold memory
 
 
 def fingerprint(folder: Path) -> str:
@@ -63,6 +65,7 @@ class ModelFolder:
                 "if it is the embedded one; otherwise name a complete folder, or a hub id, with "
                 "encoder= or lm=."
             )
+        self._sessions: dict[tuple[str, ...], Any] = {}
         self.card = self._read_card(kind, needed)
         self.fingerprint = fingerprint(folder)
         stated = self.card.get("fingerprint")
@@ -98,20 +101,30 @@ class ModelFolder:
         tokenizer.enable_truncation(self.card["max_length"])
         return tokenizer
 
-    @cached_property
-    def session(self) -> Any:
+    def session(self, outputs: tuple[str, ...]) -> Any:
+        """A session that computes these outputs and nothing beyond."""
+        if outputs not in self._sessions:
+            if len(self._sessions) >= SESSIONS:
+                self._sessions.pop(next(iter(self._sessions)))
+            self._sessions[outputs] = self._open(outputs)
+        return self._sessions[outputs]
+
+    def _open(self, outputs: tuple[str, ...]) -> Any:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = cores()
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what goes wrong is raised below, not printed
         path = self.folder / "model.onnx"
+        providers = self._providers()
         try:
-            return onnxruntime.InferenceSession(str(path), options, providers=self._providers())
-        except ResourceError:
-            raise
+            model = keep_outputs(path.read_bytes(), outputs)
+            return onnxruntime.InferenceSession(model, options, providers=providers)
         except Exception as error:  # onnxruntime has one class per status, and no common base
-            raise ResourceError(f"{path} cannot be loaded ({error}). Fetch it again.") from None
+            raise ResourceError(
+                f"{path} cannot be loaded for {', '.join(outputs)} ({error}). Fetch it again, or "
+                "check that its outputs are those its card promises."
+            ) from None
 
     def _providers(self) -> list[Any]:
         """The CPU, or CUDA where it is asked for by name and onnxruntime was built with it."""
@@ -127,20 +140,15 @@ class ModelFolder:
             )
         return [("CUDAExecutionProvider", {"device_id": int(number or 0)})]
 
-    def run(self, outputs: list[str], **inputs: IntArray) -> list[Vectors]:
+    def run(self, outputs: tuple[str, ...], **inputs: IntArray) -> list[Vectors]:
         """Outputs of the model; only what they need is computed."""
-        import onnxruntime
-
-        options = onnxruntime.RunOptions()
-        options.only_execute_path_to_fetches = True
-        # Out-of-range ids are reported to the caller below, not on standard error.
-        options.log_severity_level = 4
+        session = self.session(outputs)
         try:
-            return list(self.session.run(outputs, inputs, options))
+            return list(session.run(list(outputs), inputs))
         except Exception as error:
             raise ResourceError(
                 f"{self.folder / 'model.onnx'} failed: {error}. Does its tokenizer.json belong to "
-                "it, and does it have the inputs and outputs that the card promises?"
+                "it, and does it have the inputs that it should?"
             ) from None
 
     @cached_property
@@ -221,6 +229,6 @@ class OnnxEncoder(Encoder):
     def forward(
         self, ids: IntArray, mask: IntArray, layers: tuple[int, ...], lang: str | None
     ) -> list[Vectors]:
-        names = [f"layer_{number}" for number in layers]
+        names = tuple(f"layer_{number}" for number in dict.fromkeys(layers))
         outputs = self.model.run(names, input_ids=ids, attention_mask=mask)
         return [np.asarray(x, dtype=np.float32) for x in outputs]

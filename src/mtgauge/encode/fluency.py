@@ -152,7 +152,7 @@ class OnnxLanguageModel(LanguageModel):
         return [e.ids for e in tokenizer.encode_batch(list(texts), add_special_tokens=bos)]
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
-        return self.model.run(["logprobs"], input_ids=ids)[0]
+        return self.model.run(("logprobs",), input_ids=ids)[0]
 
 
 class HubLanguageModel(LanguageModel):
