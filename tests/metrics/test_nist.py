@@ -80,6 +80,9 @@ def test_the_corpus_may_be_a_file(tmp_path: Path) -> None:
     metric = load(f"nist:corpus={path}")
     assert not metric.needs_corpus
     assert system(metric, HYPOTHESES, refs) == system(fitted(), HYPOTHESES, refs)
+    before = metric.versions()["corpus_sha256"]
+    path.write_text("another corpus\n", encoding="utf-8")
+    assert metric.versions()["corpus_sha256"] != before
     with pytest.raises(InputError, match=r"none\.txt"):
         load(f"nist:corpus={tmp_path / 'none.txt'}").statistics(
             Segments(["a"], references=[("a",)])

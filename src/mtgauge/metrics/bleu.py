@@ -34,10 +34,11 @@ _DEFAULT_VALUE = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's, after Chen and Che
 class Bleu(WordMetric):
     summary = "Share of the translation's n-grams (1 to 4 words) found in the references."
     meaning = (
-        "0 to 100, higher is better; 100 is a copy of a reference. Good systems reach 30 to 45 "
-        "on news with one reference, but the value depends on language, domain and number of "
-        "references: compare only scores of the same test set and signature. Rewards exact "
-        "words, so a good paraphrase scores low; below about 100 segments it is unsteady."
+        "0 to 100, higher is better; 100 is a copy of a reference. Strong systems of WMT18 "
+        "reach 30 to 48 on news with one reference, but the value depends on language, domain "
+        "and number of references: compare only scores of the same test set and signature. "
+        "Rewards exact words, so a good paraphrase scores low; below about 100 segments it is "
+        "unsteady."
     )
     paper = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
 

@@ -33,8 +33,9 @@ class Character(WordMetric):
     summary = "Character edits after shifting words, per character of the translation."
     meaning = (
         "0 to 1, lower is better; 0 is a copy, 1 is nothing in common or an empty translation "
-        "(larger values are cut to 1). Good systems reach 0.35 to 0.5 on news. Forgives "
-        "inflection, as chrf does, and charges a moved phrase once."
+        "(larger values are cut to 1). Strong systems of WMT18 reach 0.31 to 0.48 on English "
+        "news, unrelated sentences 0.88. Forgives inflection, as chrf does, and charges a moved "
+        "phrase once."
     )
     paper = "Wang et al. 2016, CharacTER: Translation Edit Rate on Character Level"
     higher_is_better = False

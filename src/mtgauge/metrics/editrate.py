@@ -79,8 +79,9 @@ class Wer(_ErrorRate):
     summary = "Word error rate: words to insert, delete or replace, per reference word."
     meaning = (
         "0 and up, lower is better; 0 is a copy, 1 what an empty translation gets, and a "
-        "translation longer than the reference can exceed 1. Good systems reach 0.5 to 0.65 on "
-        "news. Any change of word order is counted as errors, so it is harsh on free word order."
+        "translation longer than the reference can exceed 1. Strong systems of WMT18 reach 0.38 "
+        "to 0.58 on English news. Any change of word order is counted as errors, so it is harsh "
+        "on free word order."
     )
     paper = "Levenshtein 1966; in translation since Tillmann et al. 1997, Accelerated DP Search"
 
@@ -95,9 +96,10 @@ class Wer(_ErrorRate):
 class Per(_ErrorRate):
     summary = "Position-independent error rate: wrong, missing and surplus words in any order."
     meaning = (
-        "0 and up, lower is better; 0 means the same words in whatever order, 1 is what an empty "
-        "translation gets, more than 1 a translation with many surplus words. Good systems reach "
-        "0.35 to 0.5 on news. Blind to word order: read it beside wer or ter."
+        "0 and up, lower is better; 0 means the same words in whatever order, 1 is what an "
+        "empty translation gets, more than 1 a translation with many surplus words. Strong "
+        "systems of WMT18 reach 0.29 to 0.45 on English news. Blind to word order: read it "
+        "beside wer or ter."
     )
     paper = "Tillmann et al. 1997, Accelerated DP Based Search for Statistical Translation"
 

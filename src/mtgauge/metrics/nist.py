@@ -8,8 +8,8 @@
     nist = mtgauge.load("nist"); nist.fit(all_references); nist.statistics(batch)
 
 The weights depend on the corpus: the references of the test set (`corpus=references`, through
-`fit`), or a text file, one segment a line. An n-gram that such a file lacks counts as seen once.
-The row is (words, reference words, information and n-grams of every order). Several references:
+`fit`), or a file of references, whose digest stands in the signature; an n-gram that such a file
+lacks counts as seen once. The row is (words, reference words, information and n-grams of every order). Several references:
 counts are clipped by the largest of any reference, lengths are averaged. mteval folds case unless
 told not to (-c): that is `lowercase=on` here. Limits: a score from another test set, or from a
 part of this one, has other weights and cannot be compared.
@@ -17,17 +17,18 @@ part of this one, has other weights and cannot be compared.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data import readers
 from mtgauge.data.segments import Segments
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.metrics._pairs import distinct
 from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.surface import WordMetric, Words
@@ -43,8 +44,8 @@ class Nist(WordMetric):
     summary = "N-gram precision (1 to 5 words) that rewards rare, informative n-grams."
     meaning = (
         "0 and up, higher is better; there is no fixed top: a copy of the references scores "
-        "about log2 of the number of their words, 12 to 15 for a test set of 3,000 segments, and "
-        "good systems reach 7 to 10. The weights come from the references, so compare only "
+        "about log2 of the number of their words (15 for 33,000 words), strong systems of WMT18 "
+        "7 to 10, unrelated sentences 1. The weights come from the references, so compare only "
         "scores of one test set; a segment's score depends on the other segments' references."
     )
     paper = "Doddington 2002, Automatic Evaluation of MT Quality Using N-gram Co-occurrence"
@@ -74,6 +75,12 @@ class Nist(WordMetric):
     @property
     def needs_corpus(self) -> bool:
         return self.corpus == "references"
+
+    def versions(self) -> dict[str, str]:
+        if self.needs_corpus:
+            return super().versions()
+        digest = hashlib.sha256("\n".join(_read(self.corpus)).encode()).hexdigest()
+        return super().versions() | {"corpus_sha256": digest[:12]}
 
     def fit(self, references: Iterable[str]) -> None:
         # counted with the first batch, which says the language and so the tokeniser
@@ -130,11 +137,5 @@ def _information(gram: tuple[str, ...], corpus: NgramCounts) -> float:
 
 
 def _read(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"nist cannot read its corpus ({error})",
-            file=path,
-            remedy="Give corpus=references or a UTF-8 text file.",
-        ) from None
+    cells = (cell for column in readers.column(path, "reference") for cell in column)
+    return [text for cell in cells for text in ((cell,) if isinstance(cell, str) else cell)]

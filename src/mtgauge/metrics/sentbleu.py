@@ -38,8 +38,9 @@ class SentBleu(WordMetric):
     summary = "Sentence BLEU with add-one smoothing, as Moses computes it."
     meaning = (
         "0 to 1, higher is better; 1 is a copy of the reference. Smoothing lifts short "
-        "sentences: a five-word sentence without a match can exceed 0.2. Text must be tokenised "
-        "or tokenize= given. Made for single sentences; for systems prefer bleu."
+        "sentences: five words without one in common still get 0.2. Strong systems of WMT18 "
+        "have a mean of 0.3 to 0.49 on English news. Text must be tokenised or tokenize= given. "
+        "Made for single sentences; for systems prefer bleu."
     )
     paper = "Koehn et al. 2007, Moses; Lin and Och 2004, ORANGE (the smoothing)"
 
