@@ -145,6 +145,9 @@ def test_a_plain_list_of_scores_follows_the_lines_of_the_data(tmp_path):
     german, czech = scores.read_scores(path).attach(data)
     assert german.scores["mine"].tolist() == [1.0, 2.0, 4.0]
     assert czech.scores["mine"].tolist() == [3.0]
+    path.write_text("1\n" * 8)
+    with pytest.raises(UsageError, match="one TSV of judged segments"):
+        scores.read_scores(path).attach([*data, *data])
     path.write_text("1\n2\n")
     with pytest.raises(InputError, match="2 scores for 4 judged segments"):
         scores.read_scores(path).attach(data)

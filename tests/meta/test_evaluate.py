@@ -10,7 +10,8 @@ import pytest
 from mtgauge.data.judgements import Judgements
 from mtgauge.errors import InputError, UsageError
 from mtgauge.meta import render, scoring, slices
-from mtgauge.meta.evaluate import average, evaluate
+from mtgauge.meta.evaluate import evaluate
+from mtgauge.meta.rows import average
 from mtgauge.meta.scoring import Scores, external, score
 
 WORDS = "the small grey dog runs over a wide green field and barks at seven old trees".split()
@@ -244,3 +245,36 @@ def test_every_format_renders(format):
     text = render.render(rows + average(rows), comparisons, format, matrix=True)
     assert "chrf" in text
     assert "nan" not in text.lower()
+
+
+def test_permutation_swaps_segments_of_systems_where_scores_are_means():
+    data = _judged(n=50, systems=8)
+    metrics = [score(data, "sentbleu", "system"), score(data, "ter:normalized=on", "system")]
+    from mtgauge.meta.evaluate import _cells
+
+    points = np.array([list(m.systems.values()) for m in metrics])
+    assert _cells(data, metrics[:1], points[:1]).shape == (1, 8, 50)
+    assert _cells(data, [score(data, "bleu", "system")], points[:1]) is None, "a ratio of sums"
+    human = {f"s{k}": float(k % 3) for k in reversed(range(8))}
+    ordered = Judgements(
+        **{
+            **{k: getattr(data, k) for k in ("data", "lp", "systems", "sids", "human")},
+            "system_human": human,
+        }
+    )
+    grid = _cells(ordered, metrics[:1], points[:1])
+    assert grid[0].mean(axis=1) == pytest.approx([metrics[0].systems[name] for name in human])
+    _, (comparison,) = evaluate(data, metrics, "system", test="permutation")
+    assert comparison.test == "permutation"
+
+
+def test_segment_scores_from_elsewhere_are_averaged_for_systems():
+    data = _judged(systems=4)
+    mine = Judgements(
+        **{
+            **{k: getattr(data, k) for k in ("data", "lp", "systems", "sids", "human")},
+            "scores": {"mine": data.human * 2},
+        }
+    )
+    (row,), _ = evaluate(mine, external(mine, "system"), "system")
+    assert row.values["pearson"] == pytest.approx(1.0)

@@ -11,7 +11,7 @@ import pytest
 from mtgauge import registry
 from mtgauge.errors import UsageError
 from mtgauge.meta import experiment, tables
-from mtgauge.meta.evaluate import Row
+from mtgauge.meta.rows import Row
 
 
 def _row(metric="sentbleu", lp="de-en", value=0.4325, **more):

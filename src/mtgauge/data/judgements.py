@@ -37,7 +37,9 @@ SystemScores = dict[str, dict[str, float]]  # language pair -> system -> score
 
 JUDGED_COLUMNS = ("lp", "system", "sid", "hypothesis", "human")
 MISSING = frozenset({"", "none", "na", "nan", "null"})
-_YEAR = re.compile(r"(?:wmt|da|sys|newstest20|news|rr)[-_]?(?:20)?(1[0-9]|2[0-9])", re.IGNORECASE)
+_YEAR = re.compile(
+    r"(?<![a-z])(?:wmt|da|sys|newstest|rr)[-_]?(?:20)?(1[0-9]|2[0-9])", re.IGNORECASE
+)
 _PAIR = re.compile(r"(?<![a-z])([a-z]{2,3}-[a-z]{2,3})(?![a-z])")
 
 

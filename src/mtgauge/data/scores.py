@@ -107,15 +107,16 @@ class ScoreTable:
         total = sum(len(item) for item in judgements)
         values = self.values[""][:, 0]
         lines = [item.lines for item in judgements if item.lines is not None]
-        if len(lines) != len(judgements):
-            raise UsageError(
-                f"{self.path} is a plain list of scores: that needs one TSV of judged segments."
-            )
         if len(values) != total:
             raise InputError(
                 f"{len(values)} scores for {total} judged segments",
                 file=self.path,
                 remedy="One score a line, in the order of the judged segments; no -l selection.",
+            )
+        found = np.sort(np.concatenate(lines)) if lines else np.empty(0)
+        if not np.array_equal(found, np.arange(2, total + 2)):
+            raise UsageError(
+                f"{self.path} is a plain list of scores: that needs one TSV of judged segments."
             )
         name = self.metrics[0]
         # the header of the judged file is line 1, so its first row is line 2

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from mtgauge import registry
 from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options, write
 from mtgauge.data import mtme
@@ -19,8 +21,9 @@ from mtgauge.data.scores import read_scores
 from mtgauge.engine.cache import RowCache, default_folder
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.meta import render, slices, tables
-from mtgauge.meta.evaluate import Comparison, Row, average, evaluate
-from mtgauge.meta.scoring import Scores, external, score
+from mtgauge.meta.evaluate import evaluate
+from mtgauge.meta.rows import Comparison, Row, average
+from mtgauge.meta.scoring import Level, Scores, external, score, sides
 from mtgauge.metrics.base import Metric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 
@@ -46,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("data", nargs="*", metavar="DATA", type=Path, help="human judgements, see below")
     add("-m", "--metrics", nargs="+", default=[], metavar="METRIC")
     add("-l", "--lang", nargs="+", metavar="LP", help="only these language pairs")
-    add("--level", choices=["segment", "system"], help="default: segment; an experiment's own")
+    add("--level", choices=["segment", "system"], help="default: what was judged")
     add("--human", metavar="FILE", type=Path, help="system-level scores: lp, human, system")
     add("--scores", nargs="+", default=[], metavar="FILE", type=Path, help="of any other metric")
     add("--lower", nargs="+", default=[], metavar="NAME", help="of these, lower is better")
@@ -81,6 +84,7 @@ class Findings:
     comparisons: list[Comparison] = field(default_factory=list)
     scored: list[tuple[Judgements, list[Scores]]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)  # spec -> why it could not run
+    resolved: dict[tuple[str, frozenset[str]], Metric] = field(default_factory=dict)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,12 +100,13 @@ def run(args: argparse.Namespace) -> int:
         args.paper = True
         if printed[0].statistic == experiment.BANDS:
             args.pool, args.by = True, "quality"
-    args.level = args.level or "segment"
-    if not specs and not args.scores:
-        raise UsageError("Which metric? Give -m bleu chrf, or --scores FILE.")
     started = time.monotonic()
+    judgements = _judgements(args)
+    if not specs and not any(item.scores or item.system_scores for item in judgements):
+        raise UsageError("Which metric? Give -m bleu chrf, or --scores FILE.")
+    args.level = args.level or _level(judgements)
     cache = None if args.no_cache else RowCache(args.cache or default_folder())
-    found = study(_judgements(args), specs, args, cache, lenient=bool(args.experiment))
+    found = study(judgements, specs, args, cache, lenient=bool(args.experiment))
     if args.paper:
         found.rows = [tables.beside(row) for row in found.rows]
     if printed:
@@ -119,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
         plot(args.plot, found.scored, args.level)
     if not args.quiet:
-        _say_speed(cache, time.monotonic() - started)
+        _say_more(found, cache, time.monotonic() - started)
     return 0
 
 
@@ -196,7 +201,10 @@ def _score_all(
     for spec, metric in metrics.items():
         if spec in found.missing:
             continue
+        # one instance for all language pairs, so that a model is loaded once
+        key = (spec, sides(item))
         try:
+            metric = found.resolved.setdefault(key, metric.resolve(key[1]))
             one = score(
                 item, metric, args.level, cache=cache, unescape=args.unescape, progress=progress
             )
@@ -231,6 +239,12 @@ def _judgements(args: argparse.Namespace) -> list[Judgements]:
     return found
 
 
+def _level(judgements: Sequence[Judgements]) -> Level:
+    """Segments where any are judged, else systems."""
+    segments = any(not np.isnan(j.human).all() or j.pairs is not None for j in judgements if len(j))
+    return "segment" if segments else "system"
+
+
 def _export(folder: Path, scored: Sequence[tuple[Judgements, list[Scores]]]) -> None:
     """The mt-metrics-eval layout; metric names lose characters that file names cannot have."""
     for item, scores in scored:
@@ -244,7 +258,12 @@ def _export(folder: Path, scored: Sequence[tuple[Judgements, list[Scores]]]) -> 
         mtme.write_folder(folder, replace(item, scores=columns, system_scores=systems))
 
 
-def _say_speed(cache: RowCache | None, seconds: float) -> None:
+def _say_more(found: Findings, cache: RowCache | None, seconds: float) -> None:
+    counted = {one.metric: one.notes for _, scores in found.scored for one in scores if one.notes}
+    for metric, notes in counted.items():
+        listing = ", ".join(f"{n:,} {what}" for what, n in notes.items() if n)
+        if listing:
+            print(f"{metric}: {listing} (of the texts scored now)", file=sys.stderr)
     if cache is not None:
         print(
             f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "

@@ -13,79 +13,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from mtgauge.data.judgements import Judgements
-from mtgauge.engine.result import number
 from mtgauge.meta import accuracy, correlation, resample, significance
 from mtgauge.meta.correlation import FloatArray, IntArray
+from mtgauge.meta.rows import Comparison, Row, intervals
 from mtgauge.meta.scoring import Level, Scores
-from mtgauge.stats.bootstrap import RESAMPLES, SEED, interval
-
-STATISTICS = ("pearson", "spearman", "kendall", "tau_wmt")
-ACCURACIES = ("acc_eq", "pairwise_accuracy", "spa")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One metric, data set, language pair and level."""
-
-    metric: str
-    signature: str
-    data: str
-    lp: str
-    level: str
-    n: int
-    values: dict[str, float]
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    chance: dict[str, float] = field(default_factory=dict)
-    pairs: dict[str, int] = field(default_factory=dict)
-    outcomes: tuple[str, ...] = ()
-    dataset: str | None = None
-    over: tuple[str, ...] = ()  # the pairs an average is made of
-    paper: list[dict[str, Any]] | None = None
-    draws: dict[str, FloatArray] = field(default_factory=dict, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON of DESIGN section 4."""
-        numbers = {name: number(self.values.get(name, np.nan)) for name in STATISTICS}
-        low_high = self.intervals.get("pearson")
-        return {
-            "metric": self.metric,
-            "signature": self.signature,
-            "data": self.data,
-            "lp": self.lp,
-            "level": self.level,
-            "n": self.n,
-            "pearson": numbers["pearson"],
-            "pearson_ci": None if low_high is None else [number(x) for x in low_high],
-            "spearman": numbers["spearman"],
-            "kendall": numbers["kendall"],
-            "tau_wmt": numbers["tau_wmt"],
-            "paper": self.paper,
-        }
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """p[i][j]: that metric i agrees better than metric j by chance."""
-
-    data: str
-    lp: str
-    level: str
-    statistic: str
-    test: str
-    metrics: tuple[str, ...]
-    p: FloatArray
-    clusters: list[int | None]
-
-    def to_dict(self) -> dict[str, Any]:
-        about = {k: getattr(self, k) for k in ("data", "lp", "level", "statistic", "test")}
-        p = [[number(x) for x in row] for row in self.p.tolist()]
-        return {**about, "metrics": list(self.metrics), "p": p, "clusters": self.clusters}
+from mtgauge.stats.bootstrap import RESAMPLES, SEED
 
 
 def evaluate(
@@ -133,7 +69,7 @@ def evaluate(
                 level=level,
                 n=int(mask.sum()),
                 values=values,
-                intervals=_intervals(samples),
+                intervals=intervals(samples),
                 chance=chance,
                 pairs=sizes,
                 outcomes=tuple(named),
@@ -141,55 +77,7 @@ def evaluate(
                 draws=samples,
             )
         )
-    return rows, _compare(judgements, rows, tables, human, pairs, level, test, seed)
-
-
-def average(rows: Sequence[Row]) -> list[Row]:
-    """Means over language pairs, for each metric and data set that has two or more.
-
-    Where pairs into and out of English are mixed, the two directions are averaged apart, as the
-    shared tasks do. The interval of a mean comes from the means of the pairs' resamples.
-    """
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in rows:
-        members = [r for r in rows if (r.metric, r.data) == (row.metric, row.data)]
-        mixed = len({r.lp.endswith("-en") for r in members}) > 1
-        side = (" X-en" if row.lp.endswith("-en") else " en-X") if mixed else ""
-        groups.setdefault((row.metric, row.data, row.level, "average" + side), []).append(row)
-    found = []
-    for (metric, data, level, name), members in groups.items():
-        if len(members) < 2:
-            continue
-        values, draws, chance, outcomes = {}, {}, {}, []
-        for statistic in dict.fromkeys(s for row in members for s in row.values):
-            known = [r for r in members if not np.isnan(r.values.get(statistic, np.nan))]
-            if not known:
-                continue
-            values[statistic] = float(np.mean([r.values[statistic] for r in known]))
-            if len(known) < len(members):
-                outcomes.append(f"{statistic}: mean over {len(known)} of {len(members)} pairs")
-            if all(statistic in r.draws for r in known):
-                draws[statistic] = np.mean([r.draws[statistic] for r in known], axis=0)
-            if all(statistic in r.chance for r in known):
-                chance[statistic] = float(np.mean([r.chance[statistic] for r in known]))
-        found.append(
-            Row(
-                metric=metric,
-                signature=members[0].signature,
-                data=data,
-                lp=name,
-                level=level,
-                n=sum(r.n for r in members),
-                values=values,
-                intervals=_intervals(draws),
-                chance=chance,
-                pairs={s: sum(r.pairs.get(s, 0) for r in members) for s in members[0].pairs},
-                outcomes=tuple(outcomes),
-                dataset=members[0].dataset,
-                over=tuple(r.lp for r in members),
-            )
-        )
-    return found
+    return rows, _compare(judgements, scores, rows, tables, human, pairs, level, test, seed)
 
 
 class _Draws:
@@ -229,17 +117,6 @@ class _Draws:
 
     def of(self, j: int) -> tuple[dict[str, float], dict[str, FloatArray]]:
         return self._found[j]
-
-
-def _intervals(samples: dict[str, FloatArray]) -> dict[str, tuple[float, float]]:
-    """95 % percentile intervals; none where more than half of the resamples are undefined."""
-    found = {}
-    for name, draws in samples.items():
-        known = draws[~np.isnan(draws)]
-        if len(known) and 2 * len(known) >= len(draws):
-            low, high = interval(known[:, None])[0]
-            found[name] = (float(low), float(high))
-    return found
 
 
 def _system_points(
@@ -328,6 +205,7 @@ def _grid(judgements: Judgements, column: FloatArray) -> FloatArray:
 
 def _compare(
     judgements: Judgements,
+    scores: Sequence[Scores],
     rows: Sequence[Row],
     tables: FloatArray,
     human: FloatArray,
@@ -344,7 +222,9 @@ def _compare(
     found = []
     common = ~np.isnan(human) & ~np.isnan(tables).any(axis=0)
     if common.sum() >= 4:
-        p = significance.matrix(tables[:, common], human[common], test, seed)
+        points = tables[:, common]
+        cells = _cells(judgements, scores, points) if common.all() and level == "system" else None
+        p = significance.matrix(points, human[common], test, seed, cells)
         values = [row.values["pearson"] for row in rows]
         ranks = significance.clusters(values, p)
         found.append(Comparison(*about, "pearson", test, names, p, ranks))
@@ -354,3 +234,26 @@ def _compare(
         ranks = significance.clusters([row.values["tau_wmt"] for row in rows], p)
         found.append(Comparison(*about, "tau_wmt", "bootstrap", names, p, ranks))
     return found
+
+
+def _cells(
+    judgements: Judgements, scores: Sequence[Scores], points: FloatArray
+) -> FloatArray | None:
+    """(metrics, systems, segments) for PERM-BOTH, where every system score is a mean of segments.
+
+    None where it is not (BLEU's is a ratio of sums) or where segments are missing: then whole
+    systems are swapped.
+    """
+    names = dict.fromkeys(judgements.systems)
+    judged = [name in judgements.system_human or not judgements.system_human for name in names]
+    if not len(judgements) or sum(judged) != points.shape[1]:
+        return None
+    grids = np.array([_grid(judgements, item.segments)[judged] for item in scores])
+    means = grids.mean(axis=2)
+    order = [[item.systems[n] for n, j in zip(names, judged, strict=True) if j] for item in scores]
+    if np.isnan(means).any() or not np.allclose(means, order, rtol=1e-9, atol=1e-12):
+        return None
+    if judgements.system_human:  # points follow the human scores, the grid follows the rows
+        at = [name for name, j in zip(names, judged, strict=True) if j]
+        grids = grids[:, [at.index(name) for name in judgements.system_human]]
+    return grids

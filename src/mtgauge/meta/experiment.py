@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from mtgauge.errors import UsageError
 from mtgauge.meta import tables
-from mtgauge.meta.evaluate import Row
 from mtgauge.meta.render import Grid, markdown, plain
+from mtgauge.meta.rows import Row
 
 BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
 _SHOWN = ("pearson", "tau_wmt", BANDS)

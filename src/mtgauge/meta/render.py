@@ -14,7 +14,7 @@ from typing import Any
 
 from mtgauge._version import __version__
 from mtgauge.engine.result import number
-from mtgauge.meta.evaluate import ACCURACIES, STATISTICS, Comparison, Row
+from mtgauge.meta.rows import ACCURACIES, STATISTICS, Comparison, Row
 from mtgauge.meta.significance import ALPHA
 
 TITLES = {

@@ -11,7 +11,7 @@ Work goes in chunks through the row cache, so an interrupted run goes on where i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ class Scores:
     signature: str
     segments: FloatArray  # (rows of the judgements,), NaN where not scored
     systems: dict[str, float]
+    notes: dict[str, int] = field(default_factory=dict)  # what the metric counted while scoring
 
 
 def score(
@@ -52,9 +53,8 @@ def score(
     texts = judgements.segments(unescape=unescape)
     wanted = _wanted(judgements, level)
     batch = texts.take(wanted.tolist())
-    have = {"source"} if batch.sources is not None else set()
-    have |= {"reference"} if batch.references is not None else set()
-    metric = metric.resolve(frozenset(have))
+    have = sides(judgements)
+    metric = metric.resolve(have)
     if lacking := sorted(metric.needs - have):
         raise UsageError(
             f"{name} needs the {' and the '.join(lacking)}, and {judgements.data} has none."
@@ -86,7 +86,13 @@ def score(
                 total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
                 systems[system] = sign * float(total[0])
     facts = {"lang": judgements.lp} | ({"unescape": "on"} if unescape else {})
-    return Scores(name, signature(metric, facts), segments, systems)
+    return Scores(name, signature(metric, facts), segments, systems, dict(metric.notes))
+
+
+def sides(judgements: Judgements) -> frozenset[str]:
+    """What a metric may look at: source, reference or both."""
+    have = {"source"} if judgements.sources is not None else set()
+    return frozenset(have | ({"reference"} if judgements.references is not None else set()))
 
 
 def external(
@@ -102,6 +108,12 @@ def external(
         sign = -1.0 if name in lower else 1.0
         segments = judgements.scores.get(name)
         systems = judgements.system_scores.get(name, {})
+        if segments is not None and not systems:  # the shared tasks' way from segments to systems
+            systems = {
+                system: float(np.nanmean(segments[rows]))
+                for system, rows in judgements.rows_by_system().items()
+                if not np.isnan(segments[rows]).all()
+            }
         if not systems if level == "system" else segments is None or np.isnan(segments).all():
             continue
         found.append(

@@ -143,9 +143,16 @@ Test = Literal["williams", "bootstrap", "permutation"]
 
 
 def matrix(
-    scores: ArrayLike, human: ArrayLike, test: Test = "williams", seed: int = SEED
+    scores: ArrayLike,
+    human: ArrayLike,
+    test: Test = "williams",
+    seed: int = SEED,
+    cells: FloatArray | None = None,
 ) -> FloatArray:
-    """p[i, j] that metric i correlates better (Pearson) than metric j by chance; diagonal NaN."""
+    """p[i, j] that metric i correlates better (Pearson) than metric j by chance; diagonal NaN.
+
+    `cells` (metrics, systems, segments) lets the permutation test swap segments of systems.
+    """
     x, h = np.atleast_2d(np.asarray(scores, dtype=np.float64)), np.asarray(human, np.float64)
     m = len(x)
     if test == "williams":
@@ -158,15 +165,11 @@ def matrix(
             [[bootstrap_test(drawn[:, i], drawn[:, j]) for j in range(m)] for i in range(m)]
         )
     else:
-        p = np.array(
-            [
-                [
-                    permutation_test(x[i], x[j], h, seed=seed)[0] if i != j else np.nan
-                    for j in range(m)
-                ]
-                for i in range(m)
-            ]
-        )
+        swapped = x if cells is None else cells
+        p = np.full((m, m), np.nan)
+        for i, j in np.ndindex(m, m):
+            if i != j:
+                p[i, j] = permutation_test(swapped[i], swapped[j], h, seed=seed)[0]
     np.fill_diagonal(p, np.nan)
     return p
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from mtgauge import registry
 from mtgauge.errors import MtgaugeError
-from mtgauge.meta.evaluate import Row
+from mtgauge.meta.rows import Row
 from mtgauge.metrics.base import Metric
 
 NOTES = {
