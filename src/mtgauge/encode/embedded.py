@@ -27,10 +27,12 @@ import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mtgauge.encode import Settings
 from mtgauge.encode.encoder import Encoder, Tokens, Vectors
@@ -172,23 +174,24 @@ def pack(encodings: Sequence[Encoding]) -> Tokens:
     """Ragged tokens from what `tokenizers` yields for each text."""
     offsets = offsets_of([len(e) for e in encodings])
     total = int(offsets[-1])
-    ids = np.fromiter((i for e in encodings for i in e.ids), np.int64, total)
-    spans = np.array([s for e in encodings for s in e.offsets], dtype=np.int64).reshape(total, 2)
-    special = np.fromiter((s for e in encodings for s in e.special_tokens_mask), bool, total)
-    words = np.fromiter(
-        (-1 if w is None else w for e in encodings for w in e.word_ids), np.int64, total
-    )
+    flat = chain.from_iterable
+    ids = np.fromiter(flat(e.ids for e in encodings), np.int64, total)
+    spans = np.fromiter(flat(flat(e.offsets for e in encodings)), np.int64, 2 * total)
+    special = np.fromiter(flat(e.special_tokens_mask for e in encodings), bool, total)
+    # A special token belongs to no word: None, which as a float is not a number, and so differs
+    # from its neighbours.
+    words = np.fromiter(flat(e.word_ids for e in encodings), np.float64, total)
     return Tokens(
         offsets,
         ids,
-        spans,
+        spans.reshape(total, 2),
         word_begins(words, offsets),
         special,
         np.array([bool(e.overflowing) for e in encodings], dtype=bool),
     )
 
 
-def word_begins(words: IntArray, offsets: IntArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def word_begins(words: NDArray[Any], offsets: IntArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """True where a token's word differs from its left neighbour's."""
     first = np.ones(len(words), dtype=bool)
     first[1:] = words[1:] != words[:-1]

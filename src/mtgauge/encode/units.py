@@ -14,7 +14,7 @@ n-gram is the weighted mean of its tokens', then scaled to length 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -86,11 +86,15 @@ def build(
         spans = np.stack([spans[begins, 0], spans[begins + counts - 1, 1]], axis=1)
         ids, text, mass = ids[begins], text[begins], mass[begins]
     lengths = np.bincount(text, minlength=len(tokens))
-    units = _ngrams(vectors, spans, ids, mass, lengths, ngram)
-    if not normalise:
-        return units
-    norms = np.linalg.norm(units.vectors, axis=1, keepdims=True)
-    return replace(units, vectors=units.vectors / np.maximum(norms, 1e-30))
+    if ngram == 1:
+        offsets = offsets_of(lengths)
+        units = Units(offsets, vectors, _normalise(mass, offsets), spans, ids)
+    else:
+        units = _ngrams(vectors, spans, ids, mass, lengths, ngram)
+    if normalise:  # in place: the vectors are this function's own
+        norms = np.sqrt(np.einsum("nd,nd->n", units.vectors, units.vectors))
+        np.divide(units.vectors, np.maximum(norms, 1e-30)[:, None], out=units.vectors)
+    return units
 
 
 def _ngrams(
