@@ -72,6 +72,11 @@ def test_a_text_without_tokens_has_cosine_zero() -> None:
     assert metric.statistics(Segments([""], ["katze"])).tolist() == [[0.0]]
 
 
+def test_unknown_language_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="not trained on fi"):
+        load(spec(lm="off")).statistics(Segments(["cat"], ["kissa"], None, "fi-en"))
+
+
 def test_explain_splits_the_score() -> None:
     found = load(spec()).explain(BATCH)
     facts = found.facts

@@ -27,6 +27,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.encoder import Encoder, TokenVectors
 from mtgauge.encode.ragged import IntArray, distinct
+from mtgauge.encode.sentence import SentenceEncoder
 from mtgauge.encode.units import Units
 from mtgauge.errors import UsageError
 from mtgauge.metrics.base import FloatArray, Metric
@@ -73,7 +74,7 @@ class ContextualMetric(PresetMetric):
 
     def score_pairs(self, pairs: list[tuple[str, str]], batch: Segments) -> FloatArray:
         """(p, k) scores of distinct pairs, window by window."""
-        self.check_language(batch)
+        warn_of_language(self, self.model, batch, self.side)
         values = np.empty((len(pairs), len(self.columns)))
         left_lang = batch.source_lang if self.side == "source" else batch.target_lang
         order = np.argsort(distinct([left for left, _ in pairs])[1], kind="stable")
@@ -144,21 +145,6 @@ class ContextualMetric(PresetMetric):
             self.notes["oov"] += tokens.left_out
         return tokens
 
-    def check_language(self, batch: Segments) -> None:
-        """Warn, once for a pair, of a language that the encoder does not know."""
-        known = self.model.languages
-        if not batch.lang or not known or batch.lang in self.__dict__.setdefault("_warned", set()):
-            return
-        self.__dict__["_warned"].add(batch.lang)
-        wanted = {batch.target_lang} | ({batch.source_lang} if self.side == "source" else set())
-        unknown = sorted(str(x) for x in wanted - set(known))
-        if unknown:
-            warnings.warn(
-                f"{self.name}: the encoder {self.model.name} was not trained on "
-                f"{', '.join(unknown)}; it knows {', '.join(known)}. Scores may be noise.",
-                stacklevel=2,
-            )
-
     def versions(self) -> dict[str, str]:
         """The model in force, as name@fingerprint/layer; the signature carries it."""
         layer = self.layers()
@@ -214,6 +200,24 @@ def reduce_pairs(
     order = np.lexsort((metric.segment_score(values), rows))  # a row's last pair is its best
     last = np.append(rows[order][1:] != rows[order][:-1], True)
     return np.asarray(values[order[last]])
+
+
+def warn_of_language(
+    metric: Metric, encoder: Encoder | SentenceEncoder, batch: Segments, side: str
+) -> None:
+    """Warn, once for a pair, of a language that the encoder does not know."""
+    warned: set[str] = metric.__dict__.setdefault("_warned", set())
+    if not batch.lang or not encoder.languages or batch.lang in warned:
+        return
+    warned.add(batch.lang)
+    wanted = {batch.target_lang} | ({batch.source_lang} if side == "source" else set())
+    unknown = sorted(str(x) for x in wanted - set(encoder.languages))
+    if unknown:
+        warnings.warn(
+            f"{metric.name}: the encoder {encoder.name} was not trained on {', '.join(unknown)}; "
+            f"it knows {', '.join(encoder.languages)}. Scores may be noise.",
+            stacklevel=2,
+        )
 
 
 def cleaner(options: SimpleNamespace, advice: bool) -> Callable[[str], str]:

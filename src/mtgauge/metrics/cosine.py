@@ -24,7 +24,14 @@ from mtgauge.encode.ragged import distinct
 from mtgauge.encode.remap import find_remap
 from mtgauge.encode.sentence import SentenceEncoder, load_sentence_encoder
 from mtgauge.metrics.base import Explanation, FloatArray
-from mtgauge.metrics.contextual import Case, MultiReference, cleaner, reduce_pairs, text_pairs
+from mtgauge.metrics.contextual import (
+    Case,
+    MultiReference,
+    cleaner,
+    reduce_pairs,
+    text_pairs,
+    warn_of_language,
+)
 from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
 from mtgauge.metrics.presets import PresetMetric
 from mtgauge.registry import metric
@@ -91,6 +98,7 @@ class Cosine(PresetMetric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         o = self.options
+        warn_of_language(self, self.model, batch, self.against)
         pairs, rows = text_pairs(self.name, batch, self.against, cleaner(o, self.model.lowercase))
         left_lang = batch.source_lang if self.against == "source" else batch.target_lang
         scores = np.empty(len(pairs))
