@@ -216,7 +216,7 @@ def word_by_word(folder: Path, surface: bool) -> str:
         lines += [f"- No value of ours: {failed}.", ""]
     lacking = [["row", "missing", "spec that fills it"]]
     lacking += [[r.metric, tables.recipe(r).missing, tables.recipe(r).spec] for r in printed]
-    return "\n".join([*lines, markdown(lacking), ""])
+    return "\n".join([*lines, markdown(lacking, numbers=False), ""])
 
 
 def _is_file(word: str) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from mtgauge.meta import accuracy, correlation, significance
+from mtgauge.meta import accuracy, correlation, resample, significance
 from mtgauge.meta.resample import bootstrap, bootstrap_tau_wmt
 from mtgauge.stats.bootstrap import _counts
 
@@ -101,6 +101,13 @@ def test_bootstrap_equals_a_loop_over_scipy(name, ties):
         rows = np.repeat(np.arange(25), counts)
         loop = [SCIPY[name](row[rows], human[rows]) for row in scores]
         assert ours[i] == pytest.approx(loop, abs=1e-9)
+
+
+def test_rank_bootstraps_have_a_limit():
+    many = np.arange(resample.RANK_LIMIT + 1.0)
+    with pytest.raises(ValueError, match="limited"):
+        bootstrap(many, many, "kendall")
+    assert np.isnan(bootstrap([1.0, 2.0], [1.0, 2.0])).all()
 
 
 def test_bootstrap_of_tau_has_the_moments_of_resampling():

@@ -104,7 +104,7 @@ class _Draws:
             for name in ("pearson", "spearman", "kendall"):
                 points = getattr(correlation, name)(x, h)
                 draws = None
-                if resamples and (name != "kendall" or len(h) <= resample.KENDALL_LIMIT):
+                if resamples and (name == "pearson" or len(h) <= resample.RANK_LIMIT):
                     draws = resample.bootstrap(x, h, name, resamples, seed)
                 for k, j in enumerate(members):
                     self._found[j][0][name] = float(points[k])

@@ -74,7 +74,7 @@ def render(
         if notes := _notes(mine):
             blocks.append("\n".join(f"- {line}" for line in notes))
         if len(lacking) > 1:
-            blocks.append(draw(lacking))
+            blocks.append(draw(lacking, numbers=False))
     return "\n\n".join(blocks) + "\n"
 
 

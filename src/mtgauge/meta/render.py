@@ -158,11 +158,11 @@ def _ranking(comparison: Comparison) -> str:
     )
 
 
-def plain(grid: Grid) -> str:
+def plain(grid: Grid, numbers: bool = True) -> str:
     widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
     lines = [
         "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w)
+            cell.rjust(w) if i and numbers else cell.ljust(w)
             for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in grid
@@ -170,9 +170,9 @@ def plain(grid: Grid) -> str:
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
-def markdown(grid: Grid) -> str:
+def markdown(grid: Grid, numbers: bool = True) -> str:
     lines = ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in grid]
-    rule = "| --- |" + " ---: |" * (len(grid[0]) - 1)
+    rule = "| --- |" + (" ---: |" if numbers else " --- |") * (len(grid[0]) - 1)
     return "\n".join([lines[0], rule, *lines[1:]])
 
 

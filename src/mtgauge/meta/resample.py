@@ -14,7 +14,8 @@ that a correlation needs is then linear or bilinear in c, so B resamples are one
     bootstrap(scores, human, "pearson")      scores (m, n) -> (1000, m)
 
 Worked example: x = [1, 5, 9], draw (2, 2, 0) has c = [1, 0, 2] and sum c x = 1 + 18 = 19. Limits:
-Kendall needs an n x n matrix a metric, so it is refused above `KENDALL_LIMIT` points. A resample
+rank correlations are refused above `RANK_LIMIT` points: Kendall needs an n x n matrix a metric, and
+ranks of a thousand resamples fill memory, while intervals that narrow tell little. A resample
 without variance (all draws one point) has no correlation and stays NaN.
 """
 
@@ -29,7 +30,7 @@ from mtgauge.meta.correlation import FloatArray, IntArray, concordant
 from mtgauge.stats.bootstrap import RESAMPLES, SEED, _counts
 
 Statistic = Literal["pearson", "spearman", "kendall"]
-KENDALL_LIMIT = 3000
+RANK_LIMIT = 3000
 
 
 def bootstrap(
@@ -42,8 +43,8 @@ def bootstrap(
     """The statistic in every resample, (resamples, m); the same draws for all metrics."""
     x = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     y = np.asarray(human, dtype=np.float64)
-    if statistic == "kendall" and len(y) > KENDALL_LIMIT:
-        raise ValueError(f"Kendall's bootstrap is limited to {KENDALL_LIMIT} points.")
+    if statistic != "pearson" and len(y) > RANK_LIMIT:
+        raise ValueError(f"The bootstrap of {statistic} is limited to {RANK_LIMIT} points.")
     if len(y) < 3:
         return np.full((resamples, len(x)), np.nan)
     resample = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}[statistic]
