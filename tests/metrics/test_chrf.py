@@ -75,6 +75,7 @@ def test_equals_sacrebleu_on_random_text(rows: list[tuple[str, str, str]]) -> No
     compare(load("chrf:word_order=2"), CHRF(word_order=2), hyps, refs)
 
 
-def test_no_order_at_all_is_refused() -> None:
+@pytest.mark.parametrize("order", [0, -1])
+def test_no_order_at_all_is_refused(order: int) -> None:
     with pytest.raises(UsageError, match="both 0"):
-        load("chrf:char_order=0").statistics(Segments(["a"], references=[("a",)]))
+        load(f"chrf:char_order={order}").statistics(Segments(["a"], references=[("a",)]))

@@ -55,6 +55,21 @@ def test_an_unknown_tokeniser_is_refused() -> None:
         load("bleu:tokenize=13b").statistics(Segments(["a"], references=[("a",)]))
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bleu:max_order=0", "max_order must be 1 or more"),
+        ("nist:max_order=0", "max_order must be 1 or more"),
+        ("wordf:max_order=-2", "max_order must be 1 or more"),
+        ("bleu:smooth_value=0.5", "smooth=exp takes no smooth_value"),
+        ("ter:asian_support=on", "needs normalized"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load(spec).statistics(Segments(["a"], references=[("a",)]))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_references_are_needed(name: str) -> None:
     metric = load(name)

@@ -22,6 +22,7 @@ HYPOTHESES = [
     'He said: "It\'s 3,000 - no, 4.5!"',
     "a b c d e f g h i j k l m n",
     "猫喜欢鱼。",
+    'it says "stop"',
 ]
 REFERENCES = [
     ("the cat sat on a mat .",),
@@ -31,6 +32,7 @@ REFERENCES = [
     ("He said it's 3,000 -- no, 4.5",),
     ("h i j k l m n a b c d e f g",),
     ("那只猫很喜欢吃鱼。",),
+    ("it says &amp;quot;stop&amp;quot;",),
 ]
 
 
@@ -69,6 +71,15 @@ words = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=14).map(" 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
 def test_equals_sacrebleu_on_random_text(rows: list[tuple[str, str]]) -> None:
     compare(load("ter"), TER(), [h for h, _ in rows], [(r,) for _, r in rows])
+
+
+marks = st.text(alphabet="ab12.,-'s&;quot \"", max_size=25)
+
+
+@settings(max_examples=100, deadline=None)
+@given(marks, marks)
+def test_equals_sacrebleu_on_random_marks(hypothesis: str, reference: str) -> None:
+    compare(load("ter:normalized=on"), TER(normalized=True), [hypothesis], [(reference,)])
 
 
 def test_empty_translation_is_the_worst() -> None:

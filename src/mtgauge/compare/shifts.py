@@ -24,13 +24,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Costs = NDArray[np.int32]
 Ops = NDArray[np.int8]
 
 _BEAM = 25
 _MAX_SHIFT_SIZE = 10
 _MAX_SHIFT_DISTANCE = 50
 _MAX_CANDIDATES = 1000
-_INFINITE = 1 << 40
+_INFINITE = 1 << 30
 _KEEP, _SUBSTITUTE, _DELETE, _INSERT = 0, 1, 2, 3
 
 
@@ -50,8 +51,8 @@ def edits(hyp: Ints, ref: Ints) -> int:
     n, m = len(hyp), len(ref)
     if n == 0 or m == 0:
         return n + m
-    cost = np.empty((n + 1, m + 1), dtype=np.int64)
-    trial = np.empty((n + 1, m + 1), dtype=np.int64)
+    cost = np.empty((n + 1, m + 1), dtype=np.int32)
+    trial = np.empty((n + 1, m + 1), dtype=np.int32)
     op = np.empty((n + 1, m + 1), dtype=np.int8)
     trial_op = np.empty((n + 1, m + 1), dtype=np.int8)
     shifts, tried = 0, 0
@@ -66,7 +67,7 @@ def edits(hyp: Ints, ref: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _distance(hyp: Ints, ref: Ints, cost: Ints, op: Ops, first: int) -> None:
+def _distance(hyp: Ints, ref: Ints, cost: Costs, op: Ops, first: int) -> None:
     """Fill rows `first`.. of the edit-distance table; the row before must be there."""
     n, m = len(hyp), len(ref)
     if first == 1:
@@ -129,7 +130,7 @@ def _alignment(op: Ops, n: int, m: int) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _best_shift(
-    hyp: Ints, ref: Ints, cost: Ints, op: Ops, trial: Ints, trial_op: Ops, tried: int
+    hyp: Ints, ref: Ints, cost: Costs, op: Ops, trial: Costs, trial_op: Ops, tried: int
 ) -> tuple[int, Ints, int]:
     """(fall of the distance, hypothesis after the shift, candidates tried so far)."""
     n, m = len(hyp), len(ref)

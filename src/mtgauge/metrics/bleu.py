@@ -22,9 +22,10 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
 from mtgauge.metrics._pairs import Ints, distinct
 from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, sacrebleu_version
+from mtgauge.metrics.surface import WordMetric, at_least_one, sacrebleu_version
 from mtgauge.registry import metric
 
 _DEFAULT_VALUE = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's, after Chen and Cherry (2014)
@@ -35,10 +36,10 @@ class Bleu(WordMetric):
     summary = "Share of the translation's n-grams (1 to 4 words) found in the references."
     meaning = (
         "0 to 100, higher is better; 100 is a copy of a reference. Strong systems of WMT18 "
-        "reach 30 to 48 on news with one reference, but the value depends on language, domain "
-        "and number of references: compare only scores of the same test set and signature. "
-        "Rewards exact words, so a good paraphrase scores low; below about 100 segments it is "
-        "unsteady."
+        "reach 27 to 48 on English news with one reference, but the value depends on language, "
+        "domain and number of references: compare only scores of the same test set and "
+        "signature. Rewards exact words, so a good paraphrase scores low; below about 100 "
+        "segments it is unsteady."
     )
     paper = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
 
@@ -72,6 +73,9 @@ class Bleu(WordMetric):
         return super().versions() | {"sacrebleu": sacrebleu_version()}
 
     def statistics(self, batch: Segments) -> FloatArray:
+        at_least_one(self, "max_order")
+        if self.smooth_value is not None and self.smooth not in _DEFAULT_VALUE:
+            raise UsageError(f"bleu: smooth={self.smooth} takes no smooth_value; floor, add-k do.")
         work = distinct(batch)
         left, right = work.prepare(self.splitter(batch.target_lang))
         sizes = np.array([len(words) for words in left], dtype=np.int64)

@@ -9,10 +9,10 @@
 
 The weights depend on the corpus: the references of the test set (`corpus=references`, through
 `fit`), or a file of references, whose digest stands in the signature; an n-gram that such a file
-lacks counts as seen once. The row is (words, reference words, information and n-grams of every order). Several references:
-counts are clipped by the largest of any reference, lengths are averaged. mteval folds case unless
-told not to (-c): that is `lowercase=on` here. Limits: a score from another test set, or from a
-part of this one, has other weights and cannot be compared.
+lacks counts as seen once. The row is (words, reference words, information and n-grams of every
+order). Several references: counts are clipped by the largest of any reference, lengths are
+averaged. mteval folds case unless told not to (-c): that is `lowercase=on` here. Limits: a score
+from another test set, or from a part of this one, has other weights and cannot be compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metrics._pairs import distinct
 from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, Words
+from mtgauge.metrics.surface import WordMetric, Words, at_least_one
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
 
@@ -44,8 +44,8 @@ class Nist(WordMetric):
     summary = "N-gram precision (1 to 5 words) that rewards rare, informative n-grams."
     meaning = (
         "0 and up, higher is better; there is no fixed top: a copy of the references scores "
-        "about log2 of the number of their words (15 for 33,000 words), strong systems of WMT18 "
-        "7 to 10, unrelated sentences 1. The weights come from the references, so compare only "
+        "about log2 of the number of their words (15.8 in WMT18), strong systems of WMT18 7 to "
+        "10, unrelated sentences 1. The weights come from the references, so compare only "
         "scores of one test set; a segment's score depends on the other segments' references."
     )
     paper = "Doddington 2002, Automatic Evaluation of MT Quality Using N-gram Co-occurrence"
@@ -88,6 +88,7 @@ class Nist(WordMetric):
         self._counted: dict[str, NgramCounts] = {}
 
     def statistics(self, batch: Segments) -> FloatArray:
+        at_least_one(self, "max_order")
         split = self.splitter(batch.target_lang)
         corpus = self._corpus_counts(split)
         work = distinct(batch)

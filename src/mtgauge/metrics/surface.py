@@ -11,7 +11,7 @@ import importlib.metadata
 from collections.abc import Callable
 
 from mtgauge.data.segments import Segments
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics._pairs import distinct
 from mtgauge.metrics.base import Explanation, Link, Metric
 from mtgauge.text.words import tokenizer
@@ -94,6 +94,11 @@ def word_links(reference: Words, hypothesis: Words) -> tuple[Link, ...]:
         if i not in found and free.get(word):
             found[i] = free[word].pop()
     return tuple(Link(i, found[i], 1.0, 0.0) for i in sorted(found))
+
+
+def at_least_one(metric: Metric, option: str) -> None:
+    if metric.params()[option] < 1:
+        raise UsageError(f"{metric.name}: {option} must be 1 or more.")
 
 
 def sacrebleu_version() -> str:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
 from mtgauge.metrics._pairs import Ints, distinct
 from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.surface import WordMetric, Words, sacrebleu_version
@@ -35,7 +36,7 @@ class Ter(WordMetric):
     meaning = (
         "0 and up, in percent of the reference's words, lower is better; 0 is a copy, 100 is "
         "also what an empty translation gets, and a translation far longer than the reference "
-        "exceeds it. Strong systems of WMT18 reach 38 to 58 on English news. Case is ignored "
+        "exceeds it. Strong systems of WMT18 reach 38 to 61 on English news. Case is ignored "
         "unless case_sensitive."
     )
     paper = "Snover et al. 2006, A Study of Translation Edit Rate with Targeted Human Annotation"
@@ -72,13 +73,20 @@ class Ter(WordMetric):
         return lambda text: split(text.rstrip()).split()
 
     def statistics(self, batch: Segments) -> FloatArray:
+        if self.asian_support and not (self.normalized or self.no_punct):
+            raise UsageError(
+                "ter: asian_support needs normalized=on or no_punct=on to have effect."
+            )
         work = distinct(batch)
         each = work.each_reference()
-        left, right = each.prepare(self.splitter(batch.target_lang))
-        size = np.array([len(refs[0]) for refs in right], dtype=np.float64)[each.of]
+        split = self.splitter(batch.target_lang)
+        left, once = each.prepare(split)
+        # sacrebleu applies Tercom's rules to references twice; `normalized` is not idempotent
+        right = [split(" ".join(refs[0])) for refs in once]
+        size = np.array([len(words) for words in right], dtype=np.float64)[each.of]
         count = _compiled_edits if len(left) >= _COMPILED_FROM else _edits
         edits = np.full(len(work.hypotheses), np.inf)
-        np.minimum.at(edits, each.owner, count(left, [refs[0] for refs in right], each.of))
+        np.minimum.at(edits, each.owner, count(left, right, each.of))
         length = np.bincount(each.owner, weights=size) / np.bincount(each.owner)
         return np.column_stack([edits, length])[work.rows]
 
