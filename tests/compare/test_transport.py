@@ -62,6 +62,7 @@ def weights(rng: np.random.Generator, n: int, zeros: bool) -> np.ndarray:
     return w / w.sum()
 
 
+SIDE = st.integers(1, 14)
 KINDS = ("random", "ties", "points", "identical", "adversarial", "negative", "constant")
 
 
@@ -84,9 +85,7 @@ def costs(rng: np.random.Generator, kind: str, n: int, m: int) -> np.ndarray:
 
 
 @settings(max_examples=120, deadline=None)
-@given(
-    st.integers(1, 14), st.integers(1, 14), st.sampled_from(KINDS), st.booleans(), st.integers(0, 10**6)
-)  # fmt: skip
+@given(SIDE, SIDE, st.sampled_from(KINDS), st.booleans(), st.integers(0, 10**6))
 def test_equals_the_linear_program(n: int, m: int, kind: str, zeros: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     c = costs(rng, kind, n, m)
@@ -235,12 +234,14 @@ def test_cost_matrices_by_the_formula() -> None:
     rng = np.random.default_rng(10)
     x, y = rng.normal(size=(12, 5)), rng.normal(size=(9, 5))
     x_at, y_at = np.array([0, 1, 12]), np.array([0, 6, 9])
-    squared = [((x[a:b, None] - y[None, c:d]) ** 2).sum(-1) for a, b, c, d in ((0, 1, 0, 6), (1, 12, 6, 9))]  # fmt: skip
+    parts = ((x[:1], y[:6]), (x[1:], y[6:]))
+    squared = [((a[:, None] - b[None]) ** 2).sum(-1) for a, b in parts]
     for p, found in enumerate(cost_matrices(x, x_at, y, y_at, "sqeuclidean")):
         np.testing.assert_allclose(found, squared[p], rtol=1e-12)
     for p, found in enumerate(cost_matrices(x, x_at, y, y_at)):
         np.testing.assert_allclose(found, np.sqrt(squared[p]), rtol=1e-12)
-    cos = (x / np.linalg.norm(x, axis=1, keepdims=True)) @ (y / np.linalg.norm(y, axis=1, keepdims=True)).T  # fmt: skip
+    unit = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y)]
+    cos = unit[0] @ unit[1].T
     found = cost_matrices(x, x_at, y, y_at, "cosine")
     np.testing.assert_allclose(found[1], 1 - cos[1:, 6:], atol=1e-12)
     single = cost_matrices(x.astype("f4"), x_at, y.astype("f4"), y_at, "sqeuclidean")

@@ -34,7 +34,7 @@ def test_treebank_equals_nltk(sentence: str) -> None:
     assert words.treebank(sentence) == TreebankWordTokenizer().tokenize(sentence)
 
 
-PIECES = [*"ab.'\"`,:;!?()[]{}<> -$%&#@1", "can", "not", "n't", "'ll", "gonna", "'tis", "...", "--", "''"]  # fmt: skip
+PIECES = [*"ab.'\"`,:;!?()[]{}<> -$%&#@1", *"can not n't 'll gonna 'tis ... -- ''".split(" ")]
 
 
 @settings(max_examples=400, deadline=None)
@@ -95,9 +95,11 @@ def test_by_language_and_by_name() -> None:
 def test_every_name_is_a_tokeniser() -> None:
     for name in words.names():
         try:
-            assert isinstance(words.tokenizer(name)("a b"), list)
-        except ResourceError as error:  # an extra that is not installed says so
-            assert "pip install" in str(error)
+            cut = words.tokenizer(name)
+        except ResourceError:  # an extra that is not installed
+            assert name in ("jieba", "ja-mecab", "ko-mecab")
+        else:
+            assert isinstance(cut("a b"), list)
 
 
 def test_unknown_names_are_refused() -> None:

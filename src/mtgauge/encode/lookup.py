@@ -7,13 +7,14 @@
 `table` holds the vectors of the distinct words, `texts` the word numbers of each text, `known` how
 many of its words have a vector in the file, and `missing` counts those that have none. Policies:
 `paper` as STD's authors have it (a word without a vector becomes `unk` if the file has a vector
-for that, else it is left out), `drop` leaves it out, `hash` gives every such word a fixed random
-vector of its own: equal words agree, others do not. FastText models with subwords have a vector
-for nearly every word.
+for that, else it is left out), `drop` leaves it out, `spelling` makes a vector of its character
+n-grams, each of which has a fixed random one: equal words agree, words of one stem are near, others
+are not. FastText models with subwords have a vector for nearly every word.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Collection, Sequence
@@ -26,10 +27,11 @@ from numpy.typing import NDArray
 
 from mtgauge.encode.vectors import EMBEDDED, Vectors
 
-Oov = Literal["paper", "drop", "hash"]
+Oov = Literal["paper", "drop", "spelling"]
 T = TypeVar("T")
 _REMEMBERED = 200_000  # words whose row is kept in memory: some 30 MB
-_DROP, _MADE = -1, -2  # no vector; a vector made from subwords or by hashing
+_SPELLING = (3, 4, 5)  # lengths of the character n-grams by which words are alike
+_DROP, _MADE = -1, -2  # no vector; a vector made from subwords or from the spelling
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Lookup:
         if not new:
             return
         rows = self.vectors.rows(new)
-        makes = self.oov == "hash" or self.vectors.has_subwords
+        makes = self.oov == "spelling" or self.vectors.has_subwords
         rows[rows < 0] = _MADE if makes else self._unknown
         self._row.update(zip(new, rows.tolist(), strict=True))
 
@@ -114,14 +116,25 @@ class Lookup:
         if not self._length:  # as long as the vectors of common words are
             some = self.vectors.take(np.arange(min(len(self.vectors), 2000)))
             self._length = float(np.linalg.norm(some, axis=1).mean())
-        made = np.stack([_random(word, self.vectors.dimensions) for word in words])
+        made = np.stack([_spelt(word, self.vectors.dimensions) for word in words])
         made *= np.float32(self._length) / np.linalg.norm(made, axis=1, keepdims=True)
         return made
 
 
-def _random(word: str, size: int) -> NDArray[np.float32]:
-    """Numbers that look random and depend on the word alone."""
-    stream = hashlib.shake_128(word.encode("utf-8")).digest(size)
+def _spelt(word: str, size: int) -> NDArray[np.float32]:
+    """A vector that depends on the spelling alone: the sum of those of its character n-grams."""
+    padded = f"<{word}>"
+    total = _random(padded, size).astype(np.float32)
+    for n in _SPELLING:
+        for start in range(len(padded) - n + 1):
+            total += _random(padded[start : start + n], size)
+    return total
+
+
+@functools.lru_cache(maxsize=100_000)
+def _random(text: str, size: int) -> NDArray[np.float32]:
+    """Numbers that look random and depend on the text alone, so that any two are at odds."""
+    stream = hashlib.shake_128(text.encode("utf-8")).digest(size)
     return np.frombuffer(stream, dtype=np.int8).astype(np.float32) + np.float32(0.5)
 
 

@@ -54,7 +54,7 @@ def convert(
     file: str | Path,
     folder: str | Path,
     *,
-    dtype: Dtype = "float16",
+    dtype: Dtype = "auto",
     lowercase: bool = False,
     vocabulary: Collection[str] | None = None,
     limit: int | None = None,
@@ -98,7 +98,7 @@ def _convert_fasttext(
     kept = [i for i, w in enumerate(model.words) if vocabulary is None or w in vocabulary][:limit]
     if not kept:
         raise InputError("no word of the file was kept", file=path)
-    values = np.empty((len(kept), model.matrix.shape[1]), dtype=np.float16)
+    values = np.empty((len(kept), model.matrix.shape[1]), dtype=np.float32)
     for k, row in enumerate(kept):
         values[k] = model.vectors(range(row, row + 1))[0]
     has_subwords = model.bucket > 0 and model.maxn > 0

@@ -9,7 +9,8 @@
 A store is a folder:
 
     header.json     format, words, dimensions, dtype, origin, subword settings
-    vectors.npy     (words, d) float16, or int8 with scales.npy (one float32 a word)
+    vectors.npy     (words, d) float16; float32 where that stays below 64 MiB; or int8, then with
+                    scales.npy (one float32 a word)
     hashes.npy      sorted 64-bit hashes of the words;  rows.npy: the row of each hash
     words.txt       the words, one a line;  starts.npy: where each line begins
     buckets.npy     fastText's subword vectors, float16, where the model has them
@@ -35,11 +36,12 @@ from mtgauge.errors import InputError, ResourceError
 
 FORMAT = "mtgauge-vectors-1"
 EMBEDDED = Path(__file__).parents[1] / "models" / "vectors"
-Dtype = Literal["float16", "int8"]
+Dtype = Literal["auto", "float32", "float16", "int8"]
 Float32 = NDArray[np.float32]
 Int = NDArray[np.int64]
 _ROWS = 65_536  # rows that are worked on at once
 _LARGEST_HALF = 65_504.0
+_SMALL = 64 * 2**20  # bytes of float32 that are not worth a loss of digits
 
 
 class Vectors:
@@ -166,12 +168,14 @@ def write_store(
     words: Sequence[str],
     values: NDArray[Any],
     *,
-    dtype: Dtype = "float16",
+    dtype: Dtype = "auto",
     origin: str = "",
     subwords: dict[str, int] | None = None,
     buckets: NDArray[Any] | None = None,
 ) -> Vectors:
     """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
+    if dtype == "auto":
+        dtype = "float32" if 4 * values.size <= _SMALL else "float16"
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     hashes = np.fromiter((_hash(word) for word in words), np.uint64, len(words))
@@ -209,8 +213,8 @@ def _hash(word: str) -> int:
 
 def _write_values(path: Path, values: NDArray[Any], dtype: Dtype) -> hashlib._Hash:
     digest = hashlib.sha256()
-    if dtype == "float16":
-        digest.update(_write_blocks(path / "vectors.npy", values, np.dtype(np.float16)))
+    if dtype != "int8":
+        digest.update(_write_blocks(path / "vectors.npy", values, np.dtype(dtype)))
         return digest
     scales = np.empty(len(values), dtype=np.float32)
     for start in range(0, len(values), _ROWS):
@@ -232,7 +236,7 @@ def _write_blocks(
         block = np.asarray(values[start : start + _ROWS], dtype=np.float32)
         if scales is not None:
             block = np.rint(block / scales[start : start + _ROWS, None])
-        elif block.size and np.abs(block).max() > _LARGEST_HALF:
+        elif dtype == np.float16 and block.size and np.abs(block).max() > _LARGEST_HALF:
             raise InputError("a value is too large for float16", file=file)
         target[start : start + len(block)] = block
         digest.update(target[start : start + len(block)].tobytes())

@@ -23,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     convert = actions.add_parser("convert", help="make a store of a word-vector file")
     convert.add_argument("file", metavar="FILE", help="word2vec, GloVe or fastText; .gz allowed")
     convert.add_argument("-o", "--out", required=True, metavar="DIR", help="a new folder")
-    convert.add_argument("--dtype", choices=("float16", "int8"), default="float16")
+    convert.add_argument(
+        "--dtype",
+        choices=("auto", "float32", "float16", "int8"),
+        default="auto",
+        help="auto: float16, or float32 for small files",
+    )
     convert.add_argument("--lowercase", action="store_true", help="keep words in lower case")
     convert.add_argument("--vocabulary", metavar="FILE", help="keep only words of this text file")
     convert.add_argument("--limit", type=int, metavar="N", help="keep only the first N words")

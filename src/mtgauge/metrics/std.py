@@ -14,8 +14,8 @@ Presets: `lp` solves the paper's equation exactly, so that words in another plac
 `pyemd` does what the authors' solver does: mass that both texts put on an n-gram is cancelled at
 no cost first, and any permutation of the reference has STD_1 = 0. The default is `pyemd`, which
 agrees better with people on WMT15 and WMT16 (docs/std.md has the table). For the same reason a
-word without a vector gets one of its own by hashing (`oov=hash`), so that names still match;
-`oov=paper` leaves it out, or makes it `unk`, as the authors do.
+word without a vector gets one made of its spelling (`oov=spelling`), so that names still match and
+forms of one word are near; `oov=paper` leaves it out, or makes it `unk`, as the authors do.
 
 Limits: the score is only as good as the vectors; those embedded are small. Words of Chinese and
 Japanese are the longest ones that the vectors know. Several references: the nearest counts.
@@ -67,7 +67,7 @@ class STD(Metric):
         ngrams: tuple[int, ...] = (1, 2),
         segment_weights: tuple[float, ...] = (0.5, 0.5),
         system_weights: tuple[float, ...] = (0.3, 0.7),
-        oov: Literal["hash", "paper", "drop"] = "hash",
+        oov: Literal["spelling", "paper", "drop"] = "spelling",
         centroid: Literal["list", "set"] = "list",
         tokenize: str = "auto",
         punctuation: Literal["keep", "drop"] = "keep",
@@ -196,7 +196,7 @@ class STD(Metric):
         lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
         rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)
-        for p in np.flatnonzero(~full):  # hashed words tell something where both texts have one
+        for p in np.flatnonzero(~full):  # spelling tells something where a word is shared
             full[p] = np.isin(words.texts[lefts[p]], words.texts[rights[p]]).any()
         if not full.all():
             self.notes["nothing to compare, scored as worst"] += int((~full).sum())
