@@ -1,4 +1,4 @@
-"""sentbleu: Moses' formula by hand, NLTK's add-one smoothing, and the published WMT17 numbers."""
+"""sentbleu: the value of Moses' own test, its formula by hand, the published WMT17 numbers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def test_adds_one_at_every_order() -> None:
     inside = math.log(4 / 5) + math.log(2 / 4) + math.log(1 / 3) + math.log(1 / 2)
     expected = math.exp(inside / 4 + 1 - 5 / 4)
     assert score("the cat x sat", "the cat today has sat") == pytest.approx(expected, abs=1e-12)
+
+
+def test_value_of_moses_own_test() -> None:
+    """Its BleuScorerTest: 6/6 words, 4/5 bigrams, 2/4 trigrams, 1/3 four-grams, length 7."""
+    assert score("a b c d e f", "e f x a b c d") == pytest.approx(0.5985, abs=5e-5)
 
 
 def test_short_and_empty_texts() -> None:

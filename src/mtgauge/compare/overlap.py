@@ -68,9 +68,11 @@ def _count(left: Sequence[Text], right: Sequence[Sequence[Text]], of: Ints, orde
                 span = len(values)
             gram = gram * size + symbols[starts + n - 1]
             span *= size
+        keys = owner[starts] * span + gram
         split = int(np.searchsorted(owner[starts], len(left)))
-        keys, counts = _runs(owner[starts] * span + gram, split)
-        out[:, n - 1] = _clipped(*keys, *counts, span, len(left), of, group)
+        hyp = _distinct(np.sort(keys[:split]))
+        ref = _largest(*_distinct(np.sort(keys[split:])), span, group, len(left))
+        out[:, n - 1] = _clipped(*hyp, *ref, span, of, len(left))
     return out
 
 
@@ -88,40 +90,34 @@ def _encode(texts: Sequence[Text]) -> tuple[Ints, int]:
     return np.fromiter(map(number.__getitem__, words), np.int64, len(words)), max(1, len(number))
 
 
-def _runs(keys: Ints, split: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """Distinct keys and how often each occurs, before and after `split`."""
-    left, right = (_distinct(np.sort(part)) for part in (keys[:split], keys[split:]))
-    return (left[0], right[0]), (left[1], right[1])
-
-
 def _distinct(ordered: Ints) -> tuple[Ints, Ints]:
+    """Distinct keys and how often each occurs."""
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
     return ordered[first], np.diff(first, append=len(ordered))
 
 
+def _largest(keys: Ints, counts: Ints, span: int, group: Ints, before: int) -> tuple[Ints, Ints]:
+    """The reference texts' keys by group, with the largest count of any text of the group.
+
+    `before` texts, the hypotheses, are numbered before the first reference.
+    """
+    keys = group[keys // span - before] * span + keys % span
+    if not len(group) or group[-1] + 1 == len(group):  # one reference each: already in order
+        return keys, counts
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.maximum.reduceat(counts, first) if len(first) else counts
+
+
 def _clipped(
-    left: Ints,
-    right: Ints,
-    left_count: Ints,
-    right_count: Ints,
-    span: int,
-    pairs: int,
-    of: Ints,
-    group: Ints,
+    hyp: Ints, hyp_count: Ints, ref: Ints, ref_count: Ints, span: int, of: Ints, pairs: int
 ) -> Ints:
-    """Matches a pair, from the counted keys (owner * span + gram) of both sides."""
-    text = right // span
-    right = group[text - pairs] * span + right % span
-    if len(group) and group[-1] + 1 < len(group):  # several references: the largest count of any
-        order = np.argsort(right, kind="stable")
-        right, right_count = right[order], right_count[order]
-        first = np.flatnonzero(np.diff(right, prepend=-1))
-        right = right[first]
-        right_count = np.maximum.reduceat(right_count, first) if len(first) else right_count
-    if not len(right):
+    """Matches of each pair, from the counted keys (owner * span + gram) of both sides."""
+    if not len(ref):
         return np.zeros(pairs, dtype=np.int64)
-    pair = left // span
-    wanted = of[pair] * span + left % span
-    place = np.minimum(np.searchsorted(right, wanted), len(right) - 1)
-    shared = np.where(right[place] == wanted, np.minimum(left_count, right_count[place]), 0)
+    pair = hyp // span
+    wanted = of[pair] * span + hyp % span
+    place = np.minimum(np.searchsorted(ref, wanted), len(ref) - 1)
+    shared = np.where(ref[place] == wanted, np.minimum(hyp_count, ref_count[place]), 0)
     return np.bincount(pair, weights=shared, minlength=pairs).astype(np.int64)
