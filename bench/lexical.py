@@ -20,9 +20,6 @@ import tempfile
 import time
 from collections.abc import Callable
 
-# a cache of its own, so that the first call of a run compiles; numba reads this at import
-os.environ.setdefault("NUMBA_CACHE_DIR", tempfile.mkdtemp(prefix="mtgauge-bench-"))
-
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
 
@@ -122,8 +119,11 @@ def main() -> None:
         references, systems = synthetic(args.segments, args.systems)
     print(f"{len(systems)} systems x {len(references)} segments, {args.data or 'synthetic text'}")
     print(f"{'metric':20}{'first s':>9}{'ours s':>9}{'sacrebleu s':>11}{'ratio':>8}{'apart':>12}")
-    for spec in [args.only] if args.only else PEERS:
-        compare(spec, references, systems)
+    # an empty cache, so that the first call compiles; numba is imported by it and reads this then
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        for spec in [args.only] if args.only else PEERS:
+            compare(spec, references, systems)
 
 
 if __name__ == "__main__":
