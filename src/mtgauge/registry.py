@@ -44,13 +44,13 @@ def _discover() -> None:
     global _discovered
     if _discovered:
         return
-    _discovered = True
     for module in pkgutil.iter_modules(_package.__path__):
         importlib.import_module(f"{_package.__name__}.{module.name}")
     from importlib import metadata  # slow to import, and only needed here
 
     for entry in metadata.entry_points(group="mtgauge.metrics"):
         entry.load()
+    _discovered = True
 
 
 def names() -> list[str]:

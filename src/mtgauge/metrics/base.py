@@ -96,8 +96,12 @@ class Metric:
     paper: ClassVar[str] = ""
     cost: ClassVar[str] = "surface"  # surface, vectors, encoder: what a run has to pay
     higher_is_better: ClassVar[bool] = True
-    columns: ClassVar[tuple[str, ...]] = ("score",)  # names of the k statistics
     tolerance: ClassVar[float] = 0.0  # how far a score may move with its batch mates
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the k statistics of a row."""
+        return ("score",)
 
     @property
     def needs(self) -> frozenset[str]:

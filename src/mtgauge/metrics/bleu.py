@@ -60,7 +60,7 @@ class Bleu(WordMetric):
         self.effective_order = effective_order
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         orders = range(1, self.max_order + 1)
         names = [f"{kind}{n}" for kind in ("matches", "total") for n in orders]
         return ("sys_len", "ref_len", *names)

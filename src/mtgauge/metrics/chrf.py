@@ -60,7 +60,7 @@ class Chrf(WordMetric):
         self.eps_smoothing = eps_smoothing
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         chars = [f"char{n}" for n in range(1, self.char_order + 1)]
         words = [f"word{n}" for n in range(1, self.word_order + 1)]
         return tuple(f"{k}_{unit}" for unit in chars + words for k in ("hyp", "ref", "match"))

@@ -63,7 +63,7 @@ class Nist(WordMetric):
         self.corpus = corpus
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         orders = range(1, self.max_order + 1)
         names = [f"{kind}{n}" for kind in ("information", "total") for n in orders]
         return ("sys_len", "ref_len", *names)

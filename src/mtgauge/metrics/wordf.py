@@ -50,7 +50,7 @@ class WordF(WordMetric):
         self.multi_ref = multi_ref
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         orders = range(1, self.max_order + 1)
         return tuple(f"{kind}{n}" for n in orders for kind in ("hyp", "ref", "match"))
 
