@@ -65,6 +65,8 @@ def test_selection_slices_pool_and_tests(judged, capsys):
     assert main(["meta", str(judged), "-m", "chrf", "bleu", "-l", "fi-en", "--format", "tsv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert {line.split("\t")[2] for line in lines[1:]} == {"fi-en"}
+    assert main(["meta", "-l", "fi-en", str(judged), "-m", "chrf", "bleu", "--format", "tsv"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines, "the order of arguments is free"
     more = ["--by", "quality", "--pool", "--test", "permutation", "--matrix", "--no-ci"]
     assert main(["meta", str(judged), "-m", "chrf", "bleu", *more]) == 0
     out = capsys.readouterr().out
@@ -149,6 +151,15 @@ def test_sentbleu_of_wmt17(shared):
     ours = _agreement(judgements.read(shared / "wmt" / "da17.tsv.gz"), "sentbleu")
     for lang, value in printed.items():
         assert ours[f"{lang}-en"] == pytest.approx(value / 1000, abs=0.002)
+
+
+@pytest.mark.shared
+def test_system_level_bleu_of_wmt18_and_its_hidden_sign(shared):
+    """The table prints .657 for tr-en; the correlation is negative."""
+    human = judgements.read_system_human(shared / "wmt" / "sys18.tsv")
+    data = judgements.read(shared / "wmt" / "wmt18" / "tr-en.tsv.gz", human=human)
+    ours = _agreement(data, "bleu:tokenize=intl,lowercase=on", level="system")
+    assert ours["tr-en"] == pytest.approx(-0.657, abs=0.01)
 
 
 @pytest.mark.shared

@@ -51,7 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-l", "--lang", nargs="+", metavar="LP", help="only these language pairs")
     add("--level", choices=["segment", "system"], help="default: what was judged")
     add("--human", metavar="FILE", type=Path, help="system-level scores: lp, human, system")
-    add("--scores", nargs="+", default=[], metavar="FILE", type=Path, help="of any other metric")
+    add(
+        "--scores",
+        action="append",
+        default=[],
+        metavar="FILE",
+        type=Path,
+        help="scores of any other metric; may be given several times",
+    )
     add("--lower", nargs="+", default=[], metavar="NAME", help="of these, lower is better")
     add("--paper", action="store_true", help="printed values of the papers beside ours")
     add("--experiment", metavar="PAPER.TABLE", help="a printed table, row by row; e.g. 000.1")
@@ -219,7 +226,9 @@ def _score_all(
 
 def _judgements(args: argparse.Namespace) -> list[Judgements]:
     """Everything that was asked for, scores from elsewhere attached."""
-    langs = [language_pair(lang) for lang in args.lang or []]
+    # -l takes several pairs and so swallows a DATA that follows it
+    args.data += [Path(word) for word in args.lang or [] if Path(word).exists()]
+    langs = [language_pair(word) for word in args.lang or [] if not Path(word).exists()]
     human = None if args.human is None else read_system_human(args.human)
     found: list[Judgements] = []
     wanted: list[str | None] = [*langs] or [None]

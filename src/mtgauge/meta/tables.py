@@ -110,8 +110,9 @@ def recipe(printed: Printed) -> Recipe:
     year = printed.dataset[:5]
     if printed.level == "segment":  # what papers call BLEU of a segment is sentBLEU
         return replace(made, spec=_SENTBLEU.get(year, "sentbleu"))
-    # WMT17 is distributed tokenised and in lower case, other years as the texts were written
-    return replace(made, spec="bleu:tokenize=none" if year == "WMT17" else "bleu")
+    # the tasks ran mteval-v13a, international tokens, case-blind; WMT17 texts come tokenised
+    ready = "none" if year == "WMT17" else "intl,lowercase=on"
+    return replace(made, spec=f"bleu:tokenize={ready}")
 
 
 def rows_of(paper: str, table: str) -> list[Printed]:
