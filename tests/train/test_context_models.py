@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from mtgauge.encode import Settings
+from mtgauge.encode.embedded import OnnxEncoder
 from mtgauge.train.context_models import HEADS, BiLSTM, ContextModel, ScalarMix, attend, pool
+from mtgauge.train.context_task import LiveVectors, StoredVectors
+from mtgauge.train.regressor_run import packer_of
+from mtgauge.train.restore import encoder_from_onnx
+from trained_models import write_encoder
 
 
 def sides(lengths: list[int], seed: int, layers: int = 3, width: int = 8) -> tuple[Tensor, Tensor]:
@@ -113,3 +122,41 @@ def test_dropout_has_one_mask_a_sequence() -> None:
     assert (dropped == dropped[:, :1]).all()
     assert set(dropped.unique().tolist()) <= {0.0, 2.0}
     torch.testing.assert_close(net.input_dropout.eval()(x), x)
+
+
+def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
+    """A head is trained on live vectors on a GPU, on stored ones on a CPU."""
+    folder, _ = write_encoder(tmp_path)
+    encoder = OnnxEncoder(folder, Settings())
+    texts = ["the cat sees a dog .", "near", "the old city likes warm bread and cold bread"]
+    stored = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "vectors", quiet=True)
+    cpu = torch.device("cpu")
+    packer = packer_of(str(folder), encoder.max_length)
+    restored = encoder_from_onnx(folder / "model.onnx")
+    live = LiveVectors(restored, packer, (1, 2), encoder.fingerprint, cpu)
+    assert live.lengths(texts).tolist() == stored.lengths(texts).tolist() == [6, 1, 9]
+    x, x_mask = stored.batch(texts, cpu)
+    y, y_mask = live.batch(texts, cpu)
+    assert x.shape == y.shape == (3, 2, 9, 32)
+    assert torch.equal(x_mask, y_mask)
+    np.testing.assert_allclose(x.numpy(), y.numpy(), atol=0.05)
+
+
+def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
+    encoder = OnnxEncoder(write_encoder(tmp_path)[0], Settings())
+    calls: list[int] = []
+    forward = encoder.forward
+
+    def counted(ids, mask, layers, lang):  # type: ignore[no-untyped-def]
+        calls.append(len(ids))
+        return forward(ids, mask, layers, lang)
+
+    encoder.forward = counted  # type: ignore[method-assign]
+    out = tmp_path / "v"
+    StoredVectors.build(encoder, ["a cat", "a dog", "a cat"], (1, 2), out, quiet=True)
+    assert sum(calls) == 2  # distinct texts
+    StoredVectors.build(encoder, ["a dog", "a cat"], (1, 2), out, quiet=True)
+    assert sum(calls) == 2
+    (out / "index.json").unlink()  # a build that was killed has no index
+    StoredVectors.build(encoder, ["a dog", "a cat"], (1, 2), out, quiet=True)
+    assert sum(calls) == 4

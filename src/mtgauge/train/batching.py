@@ -44,7 +44,8 @@ def pearson_by_pair(
 
 
 def rounded(values: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in values.items()}
+    """For a card: four digits, and no entry where there is no correlation."""
+    return {name: round(value, 4) for name, value in values.items() if not np.isnan(value)}
 
 
 def calibration(predictions: FloatArray, raw: FloatArray) -> dict[str, list[float]] | None:
