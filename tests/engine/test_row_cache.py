@@ -31,9 +31,13 @@ class Length(Metric):
         return np.array([[self.factor * len(h), len(r[0])] for h, r in texts]).reshape(-1, 2)
 
 
+def _signature(metric, facts=None):
+    return f"{metric!r} {facts} {metric.__dict__.get('settled')}"
+
+
 @pytest.fixture(autouse=True)
 def _known(monkeypatch):
-    monkeypatch.setattr(module, "signature", lambda metric: repr(metric))
+    monkeypatch.setattr(module, "signature", _signature)
     Length.calls = 0
 
 
@@ -107,7 +111,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
 
 
 def _fill(folder, start):
-    module.signature = repr
+    module.signature = _signature
     cache = RowCache(folder)
     for i in range(start, start + 40):
         cache.rows(Length(), _batch([f"text {i}", f"text {i + 1}"]))
@@ -125,6 +129,18 @@ def test_two_processes_share_one_file(tmp_path):
     rows = cache.rows(Length(), _batch([f"text {i}" for i in range(61)]))
     assert cache.misses == 0
     assert rows[:, 0].tolist() == [len(f"text {i}") for i in range(61)]
+
+
+def test_the_signature_of_scored_rows_stays_with_them(tmp_path):
+    facts = {"lang": "de-en"}
+    metric = Length()
+    cache = RowCache(tmp_path)
+    cache.rows(metric, _batch(["a"]))
+    metric.settled = "while scoring"
+    written = cache.signature(metric, "de-en", "", facts, fresh=True)
+    assert "while scoring" in written
+    assert RowCache(tmp_path).signature(Length(), "de-en", "", facts, fresh=False) == written
+    assert "None" in RowCache(tmp_path).signature(Length(), "fi-en", "", facts, fresh=False)
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -268,6 +268,23 @@ def test_permutation_swaps_segments_of_systems_where_scores_are_means():
     assert comparison.test == "permutation"
 
 
+def test_rankings_without_scores_give_tau_alone():
+    data = _judged()
+    pairs = np.array([[0, 1], [4, 3]])
+    ranked = Judgements(
+        **{
+            **{k: getattr(data, k) for k in ("data", "lp", "systems", "sids", "hypotheses")},
+            **{k: getattr(data, k) for k in ("sources", "references")},
+            "human": np.full(len(data), np.nan),
+            "pairs": pairs,
+        }
+    )
+    (row,), _ = evaluate(ranked, [score(ranked, "chrf")])
+    assert row.pairs["tau_wmt"] == 2
+    assert np.isfinite(row.values["tau_wmt"])
+    assert row.outcomes == ("only better/worse pairs were judged: no correlation with scores",)
+
+
 def test_segment_scores_from_elsewhere_are_averaged_for_systems():
     data = _judged(systems=4)
     mine = Judgements(

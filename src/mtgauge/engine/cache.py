@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -61,6 +61,9 @@ class RowCache:
             self._store.execute(
                 "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
             )
+            self._store.execute(
+                "CREATE TABLE IF NOT EXISTS signatures (key BLOB PRIMARY KEY, text TEXT)"
+            )
         except (OSError, sqlite3.Error) as error:
             raise self._fault(error) from None
 
@@ -74,10 +77,7 @@ class RowCache:
         """
         if not len(batch):
             return local.rows(metric, batch)
-        about = (repr(metric), batch.lang, corpus)
-        if about not in self._known:
-            self._known[about] = _identity(metric, batch.lang, corpus)
-        keys = _keys(self._known[about], batch)
+        keys = _keys(self._identity(metric, batch.lang, corpus), batch)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         found = self._read(list(first))
         new = [key for key in first if key not in found]
@@ -89,6 +89,32 @@ class RowCache:
             self._write(new, fresh)
             found |= dict(zip(new, fresh, strict=True))
         return np.stack([found[key] for key in keys])
+
+    def signature(
+        self, metric: Metric, lang: str | None, corpus: str, facts: Mapping[str, str], fresh: bool
+    ) -> str:
+        """The signature of rows from here.
+
+        A metric may settle an option while it scores (`tok:13a` for `tokenize=auto`), and rows
+        from the cache are not scored. So the signature of `fresh` rows is kept with them.
+        """
+        text = signature(metric, facts)
+        key = self._identity(metric, lang, corpus) + repr(sorted(facts.items())).encode()
+        try:
+            if fresh:
+                self._store.execute("REPLACE INTO signatures VALUES (?, ?)", (key, text))
+                return text
+            query = "SELECT text FROM signatures WHERE key = ?"
+            stored = self._store.execute(query, (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
+        return text if stored is None else str(stored[0])
+
+    def _identity(self, metric: Metric, lang: str | None, corpus: str) -> bytes:
+        about = (repr(metric), lang, corpus)
+        if about not in self._known:
+            self._known[about] = _identity(metric, lang, corpus)
+        return self._known[about]
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         found: dict[bytes, FloatArray] = {}

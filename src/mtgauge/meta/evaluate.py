@@ -47,6 +47,8 @@ def evaluate(
     for j, item in enumerate(scores):
         mask = judged & ~np.isnan(tables[j])
         named = [*outcomes, *_outcomes(tables[j], human, judged, mask, level)]
+        if not judged.any() and len(pairs):
+            named = ["only better/worse pairs were judged: no correlation with scores"]
         values, samples = drawn.of(j)
         chance: dict[str, float] = {}
         sizes: dict[str, int] = {}

@@ -111,7 +111,7 @@ def average(rows: Sequence[Row]) -> list[Row]:
         found.append(
             Row(
                 metric=metric,
-                signature=members[0].signature,
+                signature=members[0].signature.replace(f"|lang:{members[0].lp}|", f"|lang:{name}|"),
                 data=data,
                 lp=name,
                 level=level,

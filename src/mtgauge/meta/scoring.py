@@ -66,6 +66,7 @@ def score(
         corpus = corpus_digest(references)
         metric.fit(references)
     parts = []
+    before = 0 if cache is None else cache.misses
     for start in range(0, len(batch), local.CHUNK):
         chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
         found = local.rows(metric, chunk) if cache is None else cache.rows(metric, chunk, corpus)
@@ -86,7 +87,12 @@ def score(
                 total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
                 systems[system] = sign * float(total[0])
     facts = {"lang": judgements.lp} | ({"unescape": "on"} if unescape else {})
-    return Scores(name, signature(metric, facts), segments, systems, dict(metric.notes))
+    if cache is None:
+        signed = signature(metric, facts)
+    else:
+        fresh = cache.misses > before
+        signed = cache.signature(metric, judgements.lp, corpus, facts, fresh)
+    return Scores(name, signed, segments, systems, dict(metric.notes))
 
 
 def sides(judgements: Judgements) -> frozenset[str]:
