@@ -12,10 +12,14 @@ a match but are not counted otherwise; weak mentions of the source are left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.morphology import morphology
+from mtgauge.knowledge.names import NameFinder, meet, meet_derived
+from mtgauge.knowledge.store import SPACELESS_SCRIPTS, script_of
 
 
 class Agreement(NamedTuple):
@@ -43,8 +47,52 @@ def agree(source: Sequence[Mention], candidate: Sequence[Mention]) -> Agreement:
             lost.append(mention)
             continue
         # a counted mention before a weak one, the candidate's first choice of id before others
-        best = min(options, key=lambda j: (candidate[j].weak, candidate[j].ids[0] not in mention.ids, j))
+        best = min(
+            options, key=lambda j: (candidate[j].weak, candidate[j].ids[0] not in mention.ids, j)
+        )
         used.add(best)
         matched.append((mention, candidate[best]))
     invented = [m for j, m in enumerate(candidate) if j not in used and not m.weak]
     return Agreement(matched, lost, invented)
+
+
+def agree_on_names(
+    found: Agreement,
+    texts: tuple[str, str],
+    lang: tuple[str, str],
+    mentions: tuple[Sequence[Mention], Sequence[Mention]],
+    names_of: Callable[[str, str], Sequence[str]],
+) -> Agreement:
+    """The agreement with provisional names added, and with second chances for lost names.
+
+    A known name may be kept as a word derived from one of its names in the target language
+    (`names_of`), or in a spelling that the knowledge base does not list.
+    """
+    # a Chinese translation of a name cannot be told by its sound
+    audible = script_of(lang[1]) not in SPACELESS_SCRIPTS
+    names = _finder(lang[0]).find(texts[0], mentions[0]) if audible else []
+    spelt = [m for m in found.lost if m.category in _SPELT]
+    taken = [t for _, t in found.matched] + [m for m in mentions[1] if m.category not in _SPELT]
+    met: dict[Mention, Mention] = {}
+    for mention in spelt:
+        forms = [name for id in mention.ids[:2] for name in names_of(id, lang[1])]
+        derived = meet_derived(mention, forms, texts[1], [*taken, *met.values()]) if forms else None
+        if derived is not None:
+            met[mention] = derived
+    open_names = [*names, *(m for m in spelt if m not in met)]
+    if open_names:
+        met |= meet(open_names, texts[1], [*taken, *met.values()])
+    matched = found.matched + list(met.items())
+    lost = [m for m in [*found.lost, *names] if m not in met]
+    more = _finder(lang[1]).find(texts[1], [*mentions[1], *met.values()])
+    begins = {m.begin for m in met.values()}
+    invented = [m for m in found.invented if m.begin not in begins] + more
+    return Agreement(matched, lost, invented)
+
+
+_SPELT = frozenset({"place", "organisation", "person", "name"})
+
+
+@lru_cache(maxsize=16)
+def _finder(lang: str) -> NameFinder:
+    return NameFinder(lang, morphology(lang))

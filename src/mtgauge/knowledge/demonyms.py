@@ -48,9 +48,28 @@ DEMONYMS: dict[str, tuple[str, ...]] = {
     }.items()
 }  # fmt: skip
 
-SHORT_NAMES: dict[str, tuple[str, ...]] = {
-    "AE": ("UAE",), "EU": ("EU",), "GB": ("Britain", "Great Britain"),
-    "KP": ("DPRK",), "MK": ("Macedonia",), "NL": ("Holland",), "US": ("America", "USA", "U.S.", "U.S.A."),
-    "KR": ("Republic of Korea",), "RU": ("Russian Federation",),
-    "CN": ("People's Republic of China", "PRC"),
-}  # fmt: skip
+# Names in daily use that CLDR's lists lack, as (language, name).
+SHORT_NAMES: dict[str, tuple[tuple[str, str], ...]] = {
+    territory: tuple((pair.split(":")[0], pair.split(":")[1]) for pair in text.split("; "))
+    for territory, text in {
+        "AE": "en:UAE",
+        "CN": "en:PRC; en:People's Republic of China; zh:中华人民共和国; ru:КНР; cs:ČLR",
+        "EU": "und-Latn:EU; en:European Union; ru:ЕС; ru:Евросоюз; lv:ES; lt:ES; tr:AB; et:EL; "
+        "zh:欧盟; kk:ЕО",
+        "GB": "en:Britain; en:Great Britain; de:Großbritannien; cs:Británie; cs:Velká Británie; "
+        "fi:Britannia; fi:Iso-Britannia; et:Suurbritannia; lv:Lielbritānija; "
+        "lt:Didžioji Britanija; "
+        "ru:Британия; tr:Britanya; tr:İngiltere; zh:英国; ro:Marea Britanie",
+        "KP": "en:DPRK; zh:朝鲜; ru:КНДР",
+        "KR": "en:Republic of Korea; zh:韩国; ru:Южная Корея",
+        "MK": "en:Macedonia",
+        "NL": "en:Holland; de:Holland; cs:Holandsko; fi:Hollanti; et:Holland; ru:Голландия; "
+        "tr:Hollanda",
+        "RU": "en:Russian Federation; ru:РФ; ru:Российская Федерация; lv:Krievijas Federācija",
+        "US": "und-Latn:USA; en:America; en:U.S.; en:U.S.A.; en:United States of America; "
+        "de:Amerika; cs:Amerika; fi:Amerikka; ru:Америка; ru:США; lv:ASV; lt:JAV; tr:ABD; "
+        "tr:Amerika; et:Ameerika; zh:美国; kk:АҚШ; ro:SUA; ro:America",
+        "UN": "en:UN; en:United Nations; ru:ООН; cs:OSN; fi:YK; et:ÜRO; lv:ANO; lt:JTO; tr:BM; "
+        "zh:联合国; de:UNO; de:UN; de:Vereinte Nationen; ro:ONU; kk:БҰҰ",
+    }.items()
+}

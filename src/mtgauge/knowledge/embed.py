@@ -21,16 +21,15 @@ from pathlib import Path
 
 from mtgauge.errors import ResourceError
 from mtgauge.knowledge import sources
-from mtgauge.knowledge.store import KnowledgeBase, KnowledgeWriter
+from mtgauge.knowledge.store import KnowledgeBase
+from mtgauge.knowledge.writer import KnowledgeWriter
 
 NPM = (
     "cldr-localenames-full",
     "cldr-numbers-full",
-    "cldr-annotations-full",
     "cldr-subdivisions-full",
     "@rapideditor/country-coder",
     "name-suggestion-index",
-    "agrovoc-json",
 )
 
 
@@ -44,7 +43,7 @@ def build(out: Path, packages: Path | None = None) -> dict[str, object]:
         for fill in sources.ALL:
             print(f"{fill.__name__} ...", file=sys.stderr)
             fill(writer, folder)
-        writer.finish()
+        writer.finish(index=False)  # made again where it is unpacked
         packed = lzma.compress(raw.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
         (out / "kb.sqlite.xz").write_bytes(packed)
         with KnowledgeBase(raw) as kb:

@@ -27,7 +27,6 @@ _SINGLE = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"
 )
 WORD = re.compile(rf"[{_SINGLE}]|[^\W_{_SINGLE}](?:[^\W_{_SINGLE}]|[{_MARKS}])*")
-SPACELESS = re.compile(f"[{_SINGLE}]")
 
 
 @lru_cache(maxsize=1 << 16)

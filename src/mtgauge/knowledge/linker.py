@@ -1,7 +1,8 @@
 """The linker: all mentions of known entities in a text, by longest match over the aliases.
 
     linker = KnowledgeLinker(KnowledgeBase.open())
-    linker.link(["Včera byl v Praze."], "cs")     # [[Mention(12, 17, "Praze", ("geonames:3067696",), ...)]]
+    linker.link(["Včera byl v Praze."], "cs")
+    # [[Mention(12, 17, "Praze", ("geonames:3067696",), "place")]]
 
 How a text is read. It is divided into words (single characters where a script has no spaces). Each
 distinct word is looked up once: as it stands, by its dictionary form and by its cut endings, and
@@ -18,17 +19,18 @@ organisations"), as in the paper; "York" in "New York" is not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import lru_cache
 
-from mtgauge.knowledge.keys import SPACELESS, WORD, fold, plain
+from mtgauge.knowledge.keys import WORD, fold, plain
 from mtgauge.knowledge.mention import Mention
-from mtgauge.knowledge.morphology import Morphology
+from mtgauge.knowledge.morphology import morphology
+from mtgauge.knowledge.names import opens_sentence
 from mtgauge.knowledge.numbers import NumberFinder, number_words
-from mtgauge.knowledge.store import IS_CASED, IS_SURE, IS_WEAK, KnowledgeBase
+from mtgauge.knowledge.store import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, KnowledgeBase
 
 _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
-_SENTENCE_OPENERS = '.!?:…»«"„“”‘‚(–—•|/'
+_GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
 _UNCOUNTED = frozenset({"scale"})
 _CACHE_LIMIT = 500_000
 
@@ -86,7 +88,7 @@ class _Matcher:
         for i, options in enumerate(forms):
             if not options:
                 continue
-            length, codes = self._longest(forms, i)
+            length, codes = self._longest(text, tokens, forms, i)
             if not length:
                 word = self._number_words.get(options[0]) if self._number_words else None
                 if word is not None:
@@ -103,7 +105,7 @@ class _Matcher:
         return found
 
     def _longest(
-        self, forms: list[tuple[str, ...]], i: int
+        self, text: str, tokens: list[re.Match[str]], forms: list[tuple[str, ...]], i: int
     ) -> tuple[int, int | tuple[int, ...] | None]:
         """(number of words, codes) of the longest alias that begins at word i; (0, None): none."""
         best: tuple[int, int | tuple[int, ...] | None] = (0, None)
@@ -117,6 +119,9 @@ class _Matcher:
                     best = (1, codes)
             keys = [form]
             for n in range(2, min(reach, len(forms) - i) + 1):
+                gap = text[tokens[i + n - 2].end() : tokens[i + n - 1].start()]
+                if len(gap) > 2 or not _GLUE.issuperset(gap):
+                    break
                 keys = [f"{key} {word}" for key in keys for word in forms[i + n - 1]]
                 if not keys:
                     break
@@ -145,10 +150,10 @@ class _Matcher:
             found.setdefault(folded)
         if not self._inflected or len(word) < 3 or word.isdigit():
             return tuple(found)
-        morphology = _morphology(self._lang)
-        found.update((form, None) for form in morphology.lemmas(word) if form in known)
+        forms = morphology(self._lang)
+        found.update((form, None) for form in forms.lemmas(word) if form in known)
         if not found and not word[0].islower():
-            guesses = (form for form in morphology.guesses(word) if known.get(form))
+            guesses = (form for form in forms.guesses(word) if known.get(form))
             found.update((form, None) for form in list(guesses)[:3])
         return tuple(found)
 
@@ -160,7 +165,12 @@ class _Matcher:
         surface = text[begin:end]
         capital = surface[0].isupper() or surface[0].isdigit()
         caseless = not capital and text.islower()
-        fitting = [code for code in several if capital or caseless or not code & IS_CASED]
+        acronym = surface.isupper() or caseless
+        fitting = [
+            code
+            for code in several
+            if (capital or caseless or not code & IS_CASED) and (acronym or not code & IS_ACRONYM)
+        ]
         if not fitting:
             return None
         entities = [self._kb.entity(code) for code in fitting]
@@ -168,7 +178,7 @@ class _Matcher:
             return None
         weak = all(code & IS_WEAK for code in fitting) or (
             self._inflected
-            and not any(code & IS_SURE for code in fitting)
+            and not (any(code & IS_SURE for code in fitting) and not caseless)
             and self._is_ordinary(text, begin, end, entities[0].category)
         )
         ids = tuple(dict.fromkeys(entity.id for entity in entities))
@@ -179,24 +189,16 @@ class _Matcher:
         surface = text[begin:end]
         if " " in surface or not surface[0].isalpha() or surface.isupper():
             return False
-        morphology = _morphology(self._lang)
+        words = morphology(self._lang)
         if category == "organisation":
-            return morphology.is_known(surface)  # brands borrow ordinary words and first names
-        before = text[:begin].rstrip()
-        at_start = not before or before[-1] in _SENTENCE_OPENERS
-        proves = surface[0].isupper() and not at_start and self._lang not in _NOUNS_ARE_CAPITALISED
-        return not proves and category == "place" and morphology.is_common(surface)
-
-
-@lru_cache(maxsize=16)
-def _morphology(lang: str) -> Morphology:
-    return Morphology(lang)
+            return words.is_known(surface)  # brands borrow ordinary words and first names
+        proves = (
+            surface[0].isupper()
+            and self._lang not in _NOUNS_ARE_CAPITALISED
+            and not opens_sentence(text, begin)
+        )
+        return not proves and category == "place" and words.is_common(surface)
 
 
 def _inside(mention: Mention, figures: list[Mention]) -> bool:
     return any(f.begin < mention.end and mention.begin < f.end for f in figures)
-
-
-def is_spaceless(text: str) -> bool:
-    """Whether the text is (partly) in a script without spaces."""
-    return SPACELESS.search(text) is not None

@@ -18,7 +18,6 @@ from functools import lru_cache
 
 from mtgauge.knowledge.keys import fold
 
-
 # language: endings to cut; what a base form may end in instead; last letters that alternate
 _RULES: dict[str, tuple[str, str, str]] = {
     "cs": (
@@ -45,25 +44,32 @@ _RULES: dict[str, tuple[str, str, str]] = {
         "ļ:l ņ:n š:s ž:z č:c",
     ),
     "lt": (
-        "o ui ą u e uje yje je oje ėje oj ai os ų oms ams uose ose io iui į iu iuje ei ės ę ius us ą is as",
+        "o ui ą u e uje yje je oje ėje oj ai os ų oms ams uose ose io iui į iu iuje "
+        "ei ės ę ius us is as",
         "as is us a ė ys ai",
         "či:t dži:d",
     ),
     "ru": (
-        "а я у ю е и ы о й ой ей ом ем ою ею ам ям ах ях ами ями ов ев ым им ых их ого его ому ему ию ии ией",
+        "а я у ю е и ы о й ой ей ом ем ою ею ам ям ах ях ами ями ов ев ым им ых их "
+        "ого его ому ему ию ии ией",
         "а я о е ь й ия ы ий",
         "",
     ),
-    "uk": ("а я у ю е і и ї ої ою ею ом ем ам ям ах ях ами ями ів ові еві ого ому ії ію", "а я о е ь й ія", ""),
+    "uk": (
+        "а я у ю е і и ї ої ою ею ом ем ам ям ах ях ами ями ів ові еві ого ому ії ію",
+        "а я о е ь й ія",
+        "",
+    ),
     "tr": (
-        "da de ta te dan den tan ten ın in un ün nın nin nun nün a e ya ye na ne ı i u ü yı yi yu yü nı ni "
-        "la le yla yle lar ler daki deki taki teki lı li lu lü",
+        "da de ta te dan den tan ten ın in un ün nın nin nun nün a e ya ye na ne ı i u ü yı yi yu "
+        "yü nı ni la le yla yle lar ler daki deki taki teki lı li lu lü",
         "",
         "ğ:k b:p d:t c:ç",
     ),
     "kk": (
-        "да де та те дан ден тан тен нан нен ның нің дың дің тың тің ға ге қа ке на не ны ні ды ді ты ті "
-        "мен бен пен дағы дегі тағы тегі лық лік дық дік тық тік лар лер дар дер тар тер сы сі ы і",
+        "да де та те дан ден тан тен нан нен ның нің дың дің тың тің ға ге қа ке на не ны ні ды ді "
+        "ты ті мен бен пен дағы дегі тағы тегі лық лік дық дік тық тік лар лер дар дер тар "
+        "тер сы сі ы і",
         "",
         "ғ:қ г:к б:п",
     ),
@@ -71,9 +77,15 @@ _RULES: dict[str, tuple[str, str, str]] = {
     "en": ("s es", "", ""),
     "ro": ("ul ului lui a ei i ii iei e le lor", "a ă e ea ia", ""),
     "gu": ("માં ના ની નો નું ને નાં થી એ માંથી માંના", "", ""),
-    "hu": ("ban ben ba be ból ből on en ön n ról ről ra re nál nél tól től hoz hez höz nak nek t at et ot val vel ig i", "", "á:a é:e"),
+    "hu": (
+        "ban ben ba be ból ből on en ön n ról ről ra re nál nél tól től hoz hez höz nak nek t at "
+        "et ot val vel ig i",
+        "",
+        "á:a é:e",
+    ),
 }  # fmt: skip
 _SHORTEST_STEM = 3
+_SHORTEST_PART = 3
 
 
 class Morphology:
@@ -121,9 +133,27 @@ class Morphology:
         """Whether the dictionary has the word in any spelling, names among them."""
         return any(self._dictionary.get(w) is not None for w in (word, word.lower()))
 
+    def is_compound(self, word: str) -> bool:
+        """Whether the word is two known words in one (German writes them so)."""
+        small = word.lower()
+        for cut in range(_SHORTEST_PART, len(small) - _SHORTEST_PART + 1):
+            head, tail = small[:cut], small[cut:]
+            heads = (head, head.removesuffix("s"), head.removesuffix("n"))
+            if any(self.is_known(h) or self.is_known(h.capitalize()) for h in heads) and (
+                self.is_known(tail) or self.is_known(tail.capitalize()) or self.is_compound(tail)
+            ):
+                return True
+        return False
+
     @property
     def has_dictionary(self) -> bool:
         return len(self._dictionary) > 0
+
+
+@lru_cache(maxsize=16)
+def morphology(lang: str) -> Morphology:
+    """The shared `Morphology` of a language."""
+    return Morphology(lang)
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,8 @@
 """Numbers, dates, currencies, percentages, URLs and e-mail addresses as entities.
 
 Ids are normalised values, so 1 234,5 (Czech), 1.234,5 (German) and 1,234.5 (English) are one
-entity `num:1234.5`, and "3 млн", "300万" and "3 million" are `num:3000000`. A date is its day, month
-and year: 24.12.2018 and "24 December 2018" share `num:24`, `cldr:month/12` and `num:2018`.
+entity `num:1234.5`, and "3 млн", "300万" and "3 million" are `num:3000000`. A date is its day,
+month and year: 24.12.2018 and "24 December 2018" share `num:24`, `cldr:month/12` and `num:2018`.
 
     NumberFinder("de", scales={"millionen": 6}).find("1,5 Millionen Euro")
 
@@ -20,7 +20,9 @@ from mtgauge.knowledge.keys import fold
 from mtgauge.knowledge.mention import Mention
 
 # languages that write 1,234.5; all others write 1.234,5 or 1 234,5
-_POINT = frozenset("en zh ja ko th he hi gu bn pa ta te mr ur ar fa ga cy ms fil sw ne si km my".split())
+_POINT = frozenset(
+    "en zh ja ko th he hi gu bn pa ta te mr ur ar fa ga cy ms fil sw ne si km my".split()
+)
 _DIGITS = r"[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0ae6-\u0aef\u09e6-\u09ef\uff10-\uff19]"
 _SPACES = "   "
 _PARTS = re.compile(
@@ -28,18 +30,20 @@ _PARTS = re.compile(
     |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)
     |(?P<date>(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d(?!\d))
     |(?P<iso>(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d))
+    |(?P<month>(?<!\d)(?:1[0-2]|[1-9])[ ]?月)
     |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
     |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
-    |(?P<sign>[%٪%$€£¥¥₽₺₹₸₴₩₪฿])""",
+    |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])""",
     re.VERBOSE,
 )
 _SIGNS = {
     "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"),
-    "€": ("EUR",), "£": ("GBP", "EGP"), "¥": ("JPY", "CNY"), "¥": ("CNY", "JPY"), "₽": ("RUB",),
-    "₺": ("TRY",), "₹": ("INR",), "₸": ("KZT",), "₴": ("UAH",), "₩": ("KRW",), "₪": ("ILS",),
-    "฿": ("THB",),
+    "€": ("EUR",), "£": ("GBP", "EGP"), "¥": ("JPY", "CNY"), "\uffe5": ("CNY", "JPY"),
+    "₽": ("RUB",), "₺": ("TRY",), "₹": ("INR",), "₸": ("KZT",), "₴": ("UAH",), "₩": ("KRW",),
+    "₪": ("ILS",), "฿": ("THB",),
 }  # fmt: skip
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
+_STEM = 6
 _SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]{1,14})")
 _WORDS: dict[str, str] = {
     # one to twelve, by language
@@ -47,7 +51,8 @@ _WORDS: dict[str, str] = {
     "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
     "cs": "jeden dva tři čtyři pět šest sedm osm devět deset jedenáct dvanáct",
     "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
-    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen yksitoista kaksitoista",
+    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen "
+    "yksitoista kaksitoista",
     "et": "üks kaks kolm neli viis kuus seitse kaheksa üheksa kümme üksteist kaksteist",
     "lv": "viens divi trīs četri pieci seši septiņi astoņi deviņi desmit vienpadsmit divpadsmit",
     "lt": "vienas du trys keturi penki šeši septyni aštuoni devyni dešimt vienuolika dvylika",
@@ -88,6 +93,8 @@ class NumberFinder:
     def __init__(self, lang: str, scales: Mapping[str, int]) -> None:
         self._decimal = "." if lang in _POINT else ","
         self._scales = _SHORT_SCALES | dict(scales)
+        # "miljoonalle" is a case of "miljoona": six letters tell the scales apart
+        self._stems = {word[:_STEM]: power for word, power in scales.items() if len(word) >= _STEM}
 
     def find(self, text: str) -> list[Mention]:
         found: list[Mention] = []
@@ -113,10 +120,12 @@ class NumberFinder:
         return Mention(match.start(), end, text[match.start() : end], ids, "number", False)
 
     def _scale(self, word: str) -> tuple[int, int] | None:
-        """(power, length) of the scale that a word is or, where words are not spaced, begins with."""
+        """(power, length) of the scale that a word is or, in Chinese, begins with."""
         folded = fold(word)
         if folded in self._scales:
             return self._scales[folded], len(word)
+        if folded[:_STEM] in self._stems:
+            return self._stems[folded[:_STEM]], len(word)
         if "\u4e00" <= word[0] <= "\u9fff":
             for length in (2, 1):
                 if folded[:length] in self._scales:
@@ -146,14 +155,15 @@ class NumberFinder:
 
 
 def _canonical(value: Decimal) -> str:
-    text = f"{value.normalize():f}"
-    return text
+    return f"{value.normalize():f}"
 
 
 def _other(match: re.Match[str], kind: str) -> Mention:
     begin, end, text = match.start(), match.end(), match.group()
+    if kind == "month":
+        return Mention(begin, end, text, (f"cldr:month/{int(text[:-1])}",), "date", False)
     if kind == "sign":
-        if text in "%٪%":
+        if text in "%\u066a\uff05":
             return Mention(begin, end, text, ("unit:percent",), "unit", False)
         codes = tuple(f"cldr:currency/{code}" for code in _SIGNS[text])
         return Mention(begin, end, text, codes, "currency", False)

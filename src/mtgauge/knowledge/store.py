@@ -7,8 +7,9 @@
 
 `key` is the name folded by `keys.key_of`; `preference` (0 to 1) orders the entities that share a
 name. An alias below `WEAK` (an adjective, an old or untrusted name) may support a match but is
-never counted as a mention by itself; one at `SURE` or above is taken without further questions. `lang` is an ISO 639-1 code, or `und-Latn`, `und-Cyrl`, ...
-for names whose source does not say the language: they serve every language of that script.
+never counted as a mention by itself; one at `SURE` or above is taken without further questions.
+`lang` is an ISO 639-1 code, or `und-Latn`, `und-Cyrl`, ... for names whose source does not say the
+language: they serve every language of that script.
 
     with KnowledgeBase.open() as kb:            # the embedded one
         kb.languages(), kb.counts()
@@ -20,13 +21,12 @@ read-only and shared by all processes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import lzma
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -34,13 +34,12 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.knowledge.keys import key_of
 
 SCHEMA = 1
 WEAK = 0.5
 SURE = 0.95
-IS_WEAK, IS_CASED, IS_SURE = 1, 2, 4
-_FLAG_BITS = 3
+IS_WEAK, IS_CASED, IS_SURE, IS_ACRONYM = 1, 2, 4, 8
+_FLAG_BITS = 4
 EMBEDDED = Path(__file__).parent.parent / "models" / "kb"
 SCRIPTS = {
     "Cyrl": "ru uk be bg mk sr kk ky mn tg tt ba cv os ce",
@@ -67,19 +66,9 @@ SCRIPTS = {
     "Ethi": "am ti",
     "Hang": "ko",
 }
+SPACELESS_SCRIPTS = frozenset({"Hani", "Thai", "Laoo", "Khmr", "Mymr"})
 _SCRIPT_OF = {lang: script for script, langs in SCRIPTS.items() for lang in langs.split()}
-_TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE sources (
-    source INTEGER PRIMARY KEY, name TEXT UNIQUE, licence TEXT NOT NULL, version TEXT NOT NULL);
-CREATE TABLE entities (
-    entity INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, category TEXT NOT NULL,
-    label TEXT NOT NULL, source INTEGER NOT NULL REFERENCES sources);
-CREATE TABLE aliases (
-    lang TEXT, key TEXT, entity INTEGER REFERENCES entities, name TEXT NOT NULL,
-    preference REAL NOT NULL, flags INTEGER NOT NULL, source INTEGER NOT NULL REFERENCES sources,
-    PRIMARY KEY (lang, key, entity)) WITHOUT ROWID;
-"""
+INDEX = "CREATE INDEX IF NOT EXISTS aliases_of_entity ON aliases (entity)"
 
 
 class Entity(NamedTuple):
@@ -94,9 +83,10 @@ class Entity(NamedTuple):
 class Index:
     """All names of one language, ready to match.
 
-    `phrases[key]` is a code or several (best first): `entity << 3 | flags`, where the flags are
-    IS_WEAK, IS_CASED (written with a capital letter) and IS_SURE. `words[word]` is the number of words of the longest alias that begins with `word`, 0
-    for words that occur only later in one.
+    `phrases[key]` is a code or several (best first): `entity << 4 | flags`, where the flags are
+    IS_WEAK, IS_CASED (written with a capital letter), IS_SURE and IS_ACRONYM (all capitals).
+    `words[word]` is the number of words of the longest alias that begins with `word`, 0 for words
+    that occur only later in one.
     """
 
     phrases: dict[str, int | tuple[int, ...]]
@@ -114,13 +104,18 @@ class KnowledgeBase:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.is_file():
-            raise ResourceError(f"There is no knowledge base {self.path}. Make one: mtgauge kb build.")
+            raise ResourceError(
+                f"There is no knowledge base {self.path}. Make one: mtgauge kb build."
+            )
         # immutable: the file is never written again, so no locks and no shared-memory files
         self._db = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+            f"{self.path.absolute().as_uri()}?mode=ro&immutable=1",
+            uri=True,
+            check_same_thread=False,
         )
         self._entities: dict[int, Entity] = {}
         self._indexes: dict[str, Index] = {}
+        self._names: dict[tuple[str, str], tuple[str, ...]] = {}
         try:
             row = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
         except sqlite3.DatabaseError as error:
@@ -133,7 +128,7 @@ class KnowledgeBase:
         if row is None or row[0] != str(SCHEMA):
             self._db.close()
             raise InputError(
-                f"the knowledge base has schema {row[0] if row else 'none'}, this version reads {SCHEMA}",
+                f"its schema is {row[0] if row else 'none'}, this version reads {SCHEMA}",
                 file=path,
                 remedy="Build it again with: mtgauge kb build.",
             )
@@ -153,9 +148,8 @@ class KnowledgeBase:
         if lang not in self._indexes:
             known = self.languages()
             if lang not in known:
-                raise UsageError(
-                    f"The knowledge base has no language {lang!r}. It has: {' '.join(sorted(known))}."
-                )
+                have = " ".join(sorted(known))
+                raise UsageError(f"The knowledge base has no language {lang!r}. It has: {have}.")
             self._indexes[lang] = self._load(lang)
         return self._indexes[lang]
 
@@ -204,6 +198,23 @@ class KnowledgeBase:
         )
         row = next(rows, None)
         return None if row is None else str(row[0])
+
+    def label(self, id: str) -> str | None:
+        """The main name of an entity, or None if it is not here."""
+        row = next(self._query("SELECT label FROM entities WHERE id = ?", (id,)), None)
+        return None if row is None else str(row[0])
+
+    def names(self, id: str, lang: str) -> tuple[str, ...]:
+        """Folded one-word names of an entity, tagged with the language or with its script."""
+        held = self._names.get((id, lang))
+        if held is None:
+            rows = self._query(
+                "SELECT DISTINCT key FROM entities JOIN aliases USING (entity) "
+                "WHERE id = ? AND lang IN (?, ?) AND key NOT LIKE '% %' AND preference >= ?",
+                (id, lang, f"und-{script_of(lang)}", WEAK),
+            )
+            held = self._names[id, lang] = tuple(str(key) for (key,) in rows)
+        return held
 
     def aliases(self, lang: str, category: str) -> Iterator[tuple[str, str]]:
         """(name, entity id) of all names of a category in a language."""
@@ -257,101 +268,12 @@ class KnowledgeBase:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class KnowledgeWriter:
-    """Writes a knowledge base; rows with an id that is already there are merged into it."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        fresh = not self.path.exists()
-        self._db = sqlite3.connect(self.path)
-        if fresh:
-            self._db.executescript(_TABLES)
-            self.set("schema", str(SCHEMA))
-        elif self.get("schema") != str(SCHEMA):
-            raise InputError(
-                f"cannot be added to: its schema is not {SCHEMA}",
-                file=path,
-                remedy="Build into a new file.",
-            )
-        self._source = 0
-
-    def source(self, name: str, licence: str, version: str) -> None:
-        """What the rows added from now on come from."""
-        self._db.execute(
-            "INSERT INTO sources (name, licence, version) VALUES (?, ?, ?) ON CONFLICT (name) "
-            "DO UPDATE SET licence = excluded.licence, version = excluded.version",
-            (name, licence, version),
-        )
-        row = self._db.execute("SELECT source FROM sources WHERE name = ?", (name,)).fetchone()
-        self._source = int(row[0])
-
-    def add(
-        self, id: str, category: str, label: str, aliases: Iterable[tuple[str, str, float]]
-    ) -> None:
-        """One entity with its (language, name, preference) aliases; the higher preference stays."""
-        if not self._source:
-            raise UsageError("KnowledgeWriter.source must be called before add.")
-        self._db.execute(
-            "INSERT INTO entities (id, category, label, source) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (id) DO NOTHING",
-            (id, category, label, self._source),
-        )
-        number = self._db.execute("SELECT entity FROM entities WHERE id = ?", (id,)).fetchone()[0]
-        rows = [
-            (lang, key, number, name, round(preference, 2), _flags(name, preference), self._source)
-            for lang, name, preference in aliases
-            if (key := key_of(name))
-        ]
-        self._db.executemany(
-            "INSERT INTO aliases VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lang, key, entity) "
-            "DO UPDATE SET preference = excluded.preference, flags = excluded.flags "
-            "WHERE excluded.preference > preference",
-            rows,
-        )
-
-    def has(self, id: str) -> bool:
-        row = self._db.execute("SELECT 1 FROM entities WHERE id = ?", (id,)).fetchone()
-        return row is not None
-
-    def set(self, name: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-    def get(self, name: str) -> str | None:
-        try:
-            row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        except sqlite3.DatabaseError:
-            return None
-        return None if row is None else str(row[0])
-
-    def commit(self) -> None:
-        """Make what was added so far durable: a build that breaks off loses nothing before it."""
-        self._db.commit()
-
-    def finish(self) -> None:
-        """Fingerprint, pack and close the file."""
-        digest = hashlib.sha256()
-        rows = "SELECT lang, key, id, preference FROM aliases JOIN entities USING (entity) "
-        for row in self._db.execute(rows + "ORDER BY lang, key, id"):
-            digest.update(repr(row).encode())
-        self.set("fingerprint", digest.hexdigest()[:8])
-        self._db.commit()
-        self._db.execute("VACUUM")
-        self._db.close()
-
-    def close(self) -> None:
-        self._db.commit()
-        self._db.close()
-
-
-def _flags(name: str, preference: float) -> int:
-    cased = any(char.isupper() for char in name)
-    trust = IS_WEAK if preference < WEAK else IS_SURE if preference >= SURE else 0
-    return trust | (IS_CASED if cased else 0)
 
 
 def embedded_card() -> dict[str, object]:
@@ -362,28 +284,30 @@ def embedded_card() -> dict[str, object]:
 
 @lru_cache(maxsize=1)
 def _unpacked() -> Path:
-    """The embedded file, unpacked once into the cache folder (or a temporary one)."""
+    """The embedded file, unpacked once into the user's cache folder."""
     packed = EMBEDDED / "kb.sqlite.xz"
     if not packed.is_file():
         raise ResourceError("The embedded knowledge base is missing from this installation.")
-    name = f"kb-{embedded_card()['fingerprint']}.sqlite"
-    for folder in (_cache_folder(), Path(tempfile.gettempdir()) / "mtgauge"):
-        target = folder / name
-        if target.is_file():
-            return target
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
-                partial.write(lzma.decompress(packed.read_bytes()))
-            # another process may be unpacking too: the rename is atomic and either file will do
-            os.replace(partial.name, target)
-        except OSError:
-            continue
+    folder = _cache_folder()
+    target = folder / f"kb-{embedded_card()['fingerprint']}-{SCHEMA}.sqlite"
+    if target.is_file():
         return target
-    raise ResourceError(
-        "The embedded knowledge base cannot be unpacked: neither the cache folder nor the "
-        "temporary folder can be written to. Set XDG_CACHE_HOME to a folder that can."
-    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
+            partial.write(lzma.decompress(packed.read_bytes()))
+        # the index is made here because it would be half of the packed file
+        with sqlite3.connect(partial.name) as db:
+            db.execute(INDEX)
+        db.close()
+        # another process may be unpacking too: the rename is atomic and either file will do
+        os.replace(partial.name, target)
+    except OSError as error:
+        raise ResourceError(
+            f"The embedded knowledge base cannot be unpacked into {folder} ({error}). "
+            "Set XDG_CACHE_HOME to a folder that can be written to."
+        ) from None
+    return target
 
 
 def _cache_folder() -> Path:

@@ -9,7 +9,7 @@ ships with the package (places, currencies, languages, brands, dates); numbers, 
 outside the knowledge base are entities too.
 
     metric = load("kobe")                       # defaults: best for users
-    load("kobe:preset=paper")                   # percent with the authors' rounding, no numbers/names
+    load("kobe:preset=paper")                   # percent, the authors' rounding, no names
     load("kobe:kb=my.sqlite,against=reference")
 
 A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
@@ -26,7 +26,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.knowledge.agreement import Agreement, agree
+from mtgauge.knowledge.agreement import Agreement, agree, agree_on_names
 from mtgauge.knowledge.mention import Linker, Mention
 from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
 from mtgauge.registry import metric
@@ -80,7 +80,7 @@ class Kobe(Metric):
             from mtgauge.knowledge.store import embedded_card
 
             return frozenset(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
-        return self._base().languages()
+        return frozenset(self._base().languages())
 
     def versions(self) -> dict[str, str]:
         if not self._has_base:
@@ -88,8 +88,8 @@ class Kobe(Metric):
         if self.kb == "embedded":
             from mtgauge.knowledge.store import embedded_card
 
-            return {"kb": str(embedded_card()["fingerprint"])}
-        return {"kb": str(self._base().fingerprint())}
+            return {"kb_version": str(embedded_card()["fingerprint"])}
+        return {"kb_version": str(self._base().fingerprint())}
 
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
@@ -165,13 +165,14 @@ class Kobe(Metric):
         given, lang = self._given(batch), self._pair(batch)
         mine = self._link(given, lang[0])
         theirs = self._link(batch.hypotheses, lang[1])
-        if self.filter_language and lang[0] != lang[1]:
-            self._drop_foreign(theirs, lang)
+        foreign = self._foreign(batch.hypotheses, lang)
         found: dict[Pair, Agreement] = {}
         result = []
         for pair in zip(given, batch.hypotheses, strict=True):
             if pair not in found:
-                found[pair] = self._agree(pair, lang, mine[pair[0]], theirs[pair[1]])
+                target = "" if pair[1] in foreign else pair[1]
+                mentions = theirs[pair[1]] if target else []
+                found[pair] = self._agree((pair[0], target), lang, mine[pair[0]], mentions)
             result.append(found[pair])
         return result
 
@@ -181,22 +182,27 @@ class Kobe(Metric):
         if self.preset == "paper":
             source = [m._replace(ids=m.ids[:1]) for m in source if not m.weak]
             candidate = [m._replace(ids=m.ids[:1]) for m in candidate if not m.weak]
-        return agree(source, candidate)
+            return agree(source, candidate)
+        found = agree(source, candidate)
+        if not self.names:
+            return found
+        return agree_on_names(found, texts, lang, (source, candidate), self._names_of)
+
+    def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
+        return tuple(self._base().names(id, lang)) if self._has_base else ()
 
     def _link(self, texts: Sequence[str], lang: str) -> dict[str, list[Mention]]:
         distinct = list(dict.fromkeys(texts))
         return dict(zip(distinct, self._find().link(distinct, lang), strict=True))
 
-    def _drop_foreign(self, mentions: dict[str, list[Mention]], lang: Pair) -> None:
-        """Texts that were left in the source language mention nothing, as in the paper."""
+    def _foreign(self, texts: Sequence[str], lang: Pair) -> set[str]:
+        """Texts that were left in the source language: they mention nothing, as in the paper."""
         from mtgauge.text.language import identify, known
 
-        if not set(lang) <= known():
-            return
-        texts = [text for text, found in mentions.items() if found]
-        for text, language in zip(texts, identify(texts, lang), strict=True):
-            if language == lang[0]:
-                mentions[text] = []
+        if not self.filter_language or lang[0] == lang[1] or not set(lang) <= known():
+            return set()
+        found = zip(texts, identify(texts, lang), strict=True)
+        return {text for text, language in found if language == lang[0]}
 
     def _given(self, batch: Segments) -> Sequence[str]:
         if self.against == "source":
@@ -212,7 +218,9 @@ class Kobe(Metric):
     def _pair(self, batch: Segments) -> Pair:
         source, target = batch.source_lang, batch.target_lang
         if source is None or target is None:
-            raise UsageError("kobe needs the language pair to find entities: give it with -l cs-en.")
+            raise UsageError(
+                "kobe needs the language pair to find entities: give it with -l cs-en."
+            )
         return (source if self.against == "source" else target, target)
 
     def _weights(self) -> dict[str, float]:
@@ -225,13 +233,15 @@ class Kobe(Metric):
                 equals = ""
             if not equals or not weights[category] >= 0:
                 raise UsageError(
-                    f"kobe: weight {item!r} is not category=number. Example: weights='place=2;number=1'."
+                    f"kobe: weight {item!r} is not category=number. "
+                    "Example: weights='place=2;number=1'."
                 )
         return weights
 
     def _facts(self, mention: Mention, lang: str) -> dict[str, Any]:
         id = mention.ids[0]
-        name = self._base().name(id, lang) if self._has_base else None
+        kb = self._base() if self._has_base else None
+        name = (kb.name(id, lang) or kb.label(id)) if kb is not None else None
         return {"id": id, "category": mention.category, "name": name}
 
     @property

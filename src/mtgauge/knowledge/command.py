@@ -1,0 +1,131 @@
+"""`mtgauge kb`: build a knowledge base, look into one, try the linker."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from mtgauge.errors import UsageError
+from mtgauge.knowledge.store import KnowledgeBase
+from mtgauge.knowledge.writer import KnowledgeWriter
+
+_EXAMPLES = """
+examples:
+  mtgauge kb info
+  mtgauge kb link "Včera byl v Praze." -l cs
+  mtgauge kb build my.sqlite --csv products.csv
+  mtgauge kb build my.sqlite --wikidata latest-all.json.bz2 --languages en,cs --min-sitelinks 20
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    commands = parser.add_subparsers(dest="kb_command", required=True, metavar="build|info|link")
+    build = commands.add_parser("build", help="build a knowledge base from open data")
+    build.add_argument("out", type=Path, metavar="KB", help="file to write, or to go on with")
+    build.add_argument("--wikidata", metavar="DUMP", help="JSON dump (.json, .gz, .bz2)")
+    build.add_argument("--geonames", metavar="FILE", help="allCountries.txt, cities500.txt, ...")
+    build.add_argument("--alternate-names", metavar="FILE", help="GeoNames alternateNamesV2.txt")
+    build.add_argument("--omw", nargs="+", default=[], metavar="FILE", help="wordnets, tab format")
+    build.add_argument("--wn-lmf", nargs="+", default=[], metavar="FILE", help="wordnets, WN-LMF")
+    build.add_argument("--csv", nargs="+", default=[], metavar="FILE", help="id,category,lang,name")
+    build.add_argument("--languages", default="en", metavar="en,cs", help="names to keep")
+    build.add_argument("--classes", default="", metavar="Q5,Q515", help="only these P31 classes")
+    build.add_argument("--min-sitelinks", type=int, default=5, metavar="N")
+    build.add_argument("--min-population", type=int, default=15_000, metavar="N")
+    info = commands.add_parser("info", help="count entities and names")
+    info.add_argument("kb", nargs="?", default="embedded", metavar="KB")
+    link = commands.add_parser("link", help="show the mentions in a text")
+    link.add_argument("text", metavar="TEXT", help="- reads lines from standard input")
+    link.add_argument("-l", "--lang", required=True, metavar="LANG")
+    link.add_argument("--kb", default="embedded", metavar="KB")
+    link.add_argument("--annotations", metavar="FILE", help="write them in the paper's format too")
+
+
+def run(args: argparse.Namespace) -> int:
+    return {"build": _build, "info": _info, "link": _link}[args.kb_command](args)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from mtgauge.knowledge import build
+
+    languages = {code.strip() for code in args.languages.split(",") if code.strip()}
+    if args.alternate_names and not args.geonames:
+        raise UsageError("--alternate-names needs --geonames: the places that are named.")
+    if not (args.wikidata or args.geonames or args.omw or args.wn_lmf or args.csv):
+        raise UsageError(
+            "Nothing to build from: give --wikidata, --geonames, --omw, --wn-lmf or --csv."
+        )
+    classes = frozenset(code.strip() for code in args.classes.split(",") if code.strip())
+    writer = KnowledgeWriter(args.out)
+    try:
+        if args.wikidata:
+            build.from_wikidata(
+                writer, args.wikidata, languages, args.min_sitelinks, classes, _progress
+            )
+        if args.geonames:
+            build.from_geonames(
+                writer,
+                args.geonames,
+                args.alternate_names,
+                languages,
+                args.min_population,
+                _progress,
+            )
+        for path in args.omw:
+            build.from_omw(writer, path)
+        for path in args.wn_lmf:
+            build.from_wn_lmf(writer, path)
+        for path in args.csv:
+            build.from_csv(writer, path)
+    except BaseException:
+        writer.close()  # keeps what is done, so that the same command can go on
+        raise
+    writer.finish()
+    with KnowledgeBase(args.out) as kb:
+        entities = sum(kb.counts().get("*", {}).values())
+    print(f"{args.out}: {entities} entities in {', '.join(sorted(languages))}", file=sys.stderr)
+    return 0
+
+
+def _progress(lines: int) -> None:
+    print(f"\r{lines:,} lines", end="", file=sys.stderr, flush=True)
+
+
+def _info(args: argparse.Namespace) -> int:
+    with KnowledgeBase.open(args.kb) as kb:
+        counts = kb.counts()
+        entities = counts.pop("*", {})
+        categories = sorted(entities)
+        print("language\tnames\t" + "\t".join(categories))
+        print("entities\t" + "\t".join(str(n) for n in _row(entities, categories)))
+        for lang, row in counts.items():
+            print(lang + "\t" + "\t".join(str(n) for n in _row(row, categories)))
+        print()
+        print("source\tlicence\tversion\tnames")
+        for source in kb.sources():
+            print("\t".join(map(str, source)))
+    return 0
+
+
+def _row(row: dict[str, int], categories: list[str]) -> list[int]:
+    return [sum(row.values()), *(row.get(category, 0) for category in categories)]
+
+
+def _link(args: argparse.Namespace) -> int:
+    from mtgauge.knowledge import annotations
+    from mtgauge.knowledge.linker import KnowledgeLinker
+
+    texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
+    with KnowledgeBase.open(args.kb) as kb:
+        linked = KnowledgeLinker(kb).link(texts, args.lang)
+        print("line\tbegin\tend\ttext\tid\tcategory\tname\tcounted")
+        for line, mentions in enumerate(linked, start=1):
+            for m in mentions:
+                name = kb.label(m.ids[0]) or m.text
+                cells = (line, m.begin, m.end, m.text, m.ids[0], m.category, name)
+                print(*cells, "weak" if m.weak else "yes", sep="\t")
+    if args.annotations:
+        annotations.write(args.annotations, texts, linked)
+    return 0

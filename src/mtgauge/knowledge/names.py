@@ -1,0 +1,205 @@
+"""Names that the knowledge base lacks, met by spelling and sound: Путин, Putina, Putin.
+
+News is about people, and no open source with ids names them all. So a capitalised word that is
+neither an ordinary word nor a known entity is a provisional entity, and it counts as kept if the
+translation has a capitalised word that is spelt or sounds like it:
+
+    sound_alike("Меркель", "Merkel")       # True: the same letters once romanised
+    sound_alike("Merkelové", "Merkel")     # True: the same beginning, an ending more
+    sound_alike("Džeimss", "James")        # True: the same consonants, j m s
+    sound_alike("Берлин", "Dublin")        # False
+
+Known limits: names are not found where writing has no capitals (Chinese and Gujarati keep only
+words in Latin letters); a name that is also an ordinary word ("Bush") is not found; translated
+names (Köln, Cologne) are not met by sound unless the knowledge base has them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from mtgauge.knowledge.keys import WORD, fold
+from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.morphology import Morphology
+
+SENTENCE_OPENERS = '.!?:…»«"„“”‘‚(–—•|/'
+_VOWELS = re.compile("[aeiou]+")
+_LETTERS = re.compile("[^a-z]+")
+_DOUBLE = re.compile(r"(.)\1+")
+# Sounds that languages write differently, as one letter each; longer spellings first.
+_SOFT_C, _SOFT_G = re.compile("c(?=[ei])"), re.compile("(?<!g)g(?=[ei])")
+_SOUNDS = (
+    ("shch", "s"), ("tsch", "k"), ("dsch", "j"), ("sch", "s"), ("dzh", "j"), ("tch", "k"),
+    ("ch", "k"), ("cz", "k"), ("sh", "s"), ("sz", "s"), ("zh", "s"), ("kh", "h"), ("ph", "f"),
+    ("th", "t"), ("ck", "k"), ("ts", "k"), ("tz", "k"), ("dj", "j"), ("dz", "j"), ("q", "k"),
+    ("x", "ks"), ("w", "v"), ("z", "s"), ("c", "k"), ("y", "i"),
+)  # fmt: skip
+_LONGEST_ENDING = 4
+_SHORTEST = 3
+
+
+class NameFinder:
+    """Finds provisional names in texts of one language."""
+
+    def __init__(self, lang: str, morphology: Morphology) -> None:
+        self._lang = lang
+        self._morphology = morphology
+        self._is_name = lru_cache(maxsize=1 << 16)(self._looks_like_a_name)
+
+    def find(self, text: str, known: Sequence[Mention]) -> list[Mention]:
+        """Capitalised words that are no ordinary words and no part of a known mention."""
+        if text.islower() or text.isupper():
+            return []
+        covered = [(m.begin, m.end) for m in known if not m.weak or m.category != "place"]
+        found = []
+        for token in WORD.finditer(text):
+            word, begin, end = token.group(), token.start(), token.end()
+            if len(word) < _SHORTEST or not word[0].isupper():
+                continue
+            if any(b < end and begin < e for b, e in covered) or not self._is_name(word):
+                continue
+            if not word.isupper() and opens_sentence(text, begin):
+                continue
+            found.append(Mention(begin, end, word, (f"name:{romanise(word)}",), "name"))
+        return found
+
+    def _looks_like_a_name(self, word: str) -> bool:
+        if word.isupper() or any(char.isdigit() for char in word):
+            return False
+        morphology = self._morphology
+        if not morphology.has_dictionary:
+            return True
+        if self._lang == "de":
+            # every noun has a capital: only what the dictionary cannot account for is a name
+            return not morphology.is_known(word) and not morphology.is_compound(word)
+        return not morphology.is_common(word)
+
+
+def opens_sentence(text: str, begin: int) -> bool:
+    """Whether the word at `begin` has a capital for its place alone."""
+    before = text[:begin].rstrip()
+    return not before or before[-1] in SENTENCE_OPENERS
+
+
+def meet(names: Sequence[Mention], text: str, taken: Sequence[Mention]) -> dict[Mention, Mention]:
+    """For each name the word of `text` that sounds like it, if any; a word serves one name."""
+    free = [
+        token
+        for token in WORD.finditer(text)
+        if len(token.group()) >= _SHORTEST
+        and not any(m.begin < token.end() and token.start() < m.end for m in taken)
+    ]
+    if not text.islower():
+        free = [
+            token for token in free if token.group()[0].isupper() or not token.group()[0].islower()
+        ]
+    met: dict[Mention, Mention] = {}
+    for name in names:
+        for token in free:
+            if sound_alike(name.text, token.group()):
+                met[name] = Mention(
+                    token.start(), token.end(), token.group(), name.ids, name.category
+                )
+                free.remove(token)
+                break
+    return met
+
+
+def meet_derived(
+    lost: Mention, names: Sequence[str], text: str, taken: Sequence[Mention]
+) -> Mention | None:
+    """The word of `text` derived from one of the lost entity's names: Londýn -> "londýnská"."""
+    for token in WORD.finditer(text):
+        word = fold(token.group())
+        if any(_same_beginning(name, word) for name in names) and not any(
+            m.begin < token.end() and token.start() < m.end for m in taken
+        ):
+            return Mention(token.start(), token.end(), token.group(), lost.ids, lost.category)
+    return None
+
+
+def _same_beginning(name: str, word: str) -> bool:
+    """Whether `word` keeps at least four letters and three fifths of a name, with an ending."""
+    shared = max(4, math.ceil(0.6 * len(name)))
+    return word[:shared] == name[:shared] and len(name) >= 4 and len(word) - shared <= 9
+
+
+@lru_cache(maxsize=1 << 16)
+def romanise(word: str) -> str:
+    """The word in the letters a to z."""
+    from anyascii import anyascii
+
+    return _LETTERS.sub("", anyascii(word).lower())
+
+
+@lru_cache(maxsize=1 << 16)
+def sounds(word: str) -> str:
+    """The word by its sound: one letter a sound, however its language writes it."""
+    text = romanise(word)
+    # c and g are soft before e and i where Latin letters are written, never in a romanisation
+    if word[0] < "\u0250":
+        text = _SOFT_G.sub("j", _SOFT_C.sub("s", text))
+    for spelling, sound in _SOUNDS:
+        text = text.replace(spelling, sound)
+    text = text[:1] + text[1:].replace("h", "")
+    return _DOUBLE.sub(r"\1", text)
+
+
+def consonants(sound: str) -> str:
+    """The skeleton of a word given by its sound; an opening vowel is kept as "a"."""
+    opening = "a" if sound[:1] in "aeiou" else sound[:1]
+    return _DOUBLE.sub(r"\1", opening + _VOWELS.sub("", sound[1:]))
+
+
+@lru_cache(maxsize=1 << 18)
+def sound_alike(one: str, other: str) -> bool:
+    """Whether two words, of any two languages and scripts, may be forms of one name."""
+    a, b = romanise(one), romanise(other)
+    if a == b:
+        return bool(a)
+    if min(len(a), len(b)) < _SHORTEST or max(len(a), len(b)) > 2 * min(len(a), len(b)) + 1:
+        return False
+    if _same_but_for_the_ending(a, b):
+        return True
+    a, b = sounds(one), sounds(other)
+    return a == b or _same_but_for_the_ending(a, b) or _same_skeleton(a, b)
+
+
+def _same_but_for_the_ending(a: str, b: str) -> bool:
+    shared = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        shared += 1
+    longest, shortest = max(len(a), len(b)), min(len(a), len(b))
+    enough = max(_SHORTEST, round(0.75 * shortest))
+    return shared >= enough and longest - shared <= _LONGEST_ENDING
+
+
+def _same_skeleton(a: str, b: str) -> bool:
+    """Equal consonants; or, in long names, equal but for the last one or for one inside."""
+    one, other = consonants(a), consonants(b)
+    if one == other:
+        return len(one) >= 3 or _edits(a, b) <= 1 + (max(len(a), len(b)) > 4)
+    if abs(len(one) - len(other)) <= 1 and min(len(one), len(other)) >= 3:
+        longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+        if longer[:-1] == shorter:
+            return True
+    return (
+        one[:1] == other[:1]
+        and min(len(a), len(b)) >= 5
+        and _edits(a, b) <= max(len(a), len(b)) // 4
+    )
+
+
+def _edits(a: str, b: str) -> int:
+    """Levenshtein distance."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, start=1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]
