@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     found = study(judgements, specs, args, cache, lenient=bool(args.experiment))
     if args.paper:
         found.rows = [tables.beside(row) for row in found.rows]
-    if printed:
+    if printed and args.format in ("table", "markdown"):
         sys.stdout.write(experiment.render(printed, found.rows, found.missing, args.format))
     else:
         text = render.render(found.rows, found.comparisons, args.format, matrix=args.matrix)
