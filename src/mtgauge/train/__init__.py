@@ -1,0 +1,1 @@
+"""Training: the embedded encoder and language model, and the trained metrics (extra `train`)."""

@@ -1,0 +1,239 @@
+"""`mtgauge train prepare | encoder | fluency | export`: the commands behind the embedded models.
+
+    mtgauge train prepare --parallel DIR --out CORPUS --parent MINILM --teacher-tokenizer FILE
+    mtgauge train encoder --corpus CORPUS --teacher FILE... --start FILE --out DIR --seconds 900
+    mtgauge train fluency --corpus CORPUS --out DIR --seconds 300
+    mtgauge train export  --weights FILE --corpus CORPUS --out DIR
+
+`encoder` and `fluency` resume from weights alone (`--start`). Judged segments given by `--judged`
+are scored at every checkpoint, to choose by; keep the test set away from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtgauge.errors import ResourceError
+
+if TYPE_CHECKING:
+    from mtgauge.train.model import Shape
+    from mtgauge.train.watch import Judged
+
+MODELS = ("prepare", "encoder", "fluency", "export")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """All stages below one parser: `train STAGE ...`."""
+    stages = parser.add_subparsers(dest="stage", required=True)
+    for name in MODELS:
+        add_stage(name, stages.add_parser(name))
+
+
+def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
+    """The options of one stage."""
+    path = Path
+    parser.add_argument("--out", type=path, required=True, help="folder for what is made")
+    parser.set_defaults(stage=name)
+    if name == "prepare":
+        parser.add_argument(
+            "--parallel", type=path, required=True, help="folder of XX-en.tsv[.zst]"
+        )
+        parser.add_argument(
+            "--extra", type=path, nargs="*", default=[], help="more XX-en.tsv files"
+        )
+        parser.add_argument("--tokenizer", type=path, help="one made before; else it is trained")
+        parser.add_argument("--pieces", type=int, default=48_000)
+        parser.add_argument("--parent", type=path, help="folder of a BERT-like parent (MiniLM)")
+        parser.add_argument("--teacher-tokenizer", type=path, help="the teacher's tokenizer.json")
+        parser.add_argument("--reader", type=path, help="GGUF file of the fluency teacher")
+        parser.add_argument("--longest", type=int, default=60, help="words of a sentence at most")
+        parser.add_argument("--most", type=int, default=0, help="pairs of one origin at most")
+        parser.add_argument("--workers", type=int, default=2)
+        return
+    parser.add_argument("--corpus", type=path, required=True, help="what `train prepare` made")
+    if name == "export":
+        parser.add_argument("--weights", type=path, required=True, help="safetensors to export")
+        parser.add_argument("--kind", choices=("encoder", "fluency"), required=True)
+        parser.add_argument("--facts", type=path, help="JSON with more of the card's keys")
+        return
+    parser.add_argument("--start", type=path, help="weights to go on from (safetensors)")
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--rate", type=float, default=4e-4 if name == "encoder" else 1.5e-3)
+    parser.add_argument("--words", type=int, default=10_000 if name == "encoder" else 40_000,
+                        help="target words of one batch")  # fmt: skip
+    parser.add_argument(
+        "--behind", type=float, default=0.0, help="share of the schedule done before"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--judged", type=path, nargs="*", default=[])
+    parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
+    parser.add_argument("--layers", type=int, default=6 if name == "encoder" else 5)
+    parser.add_argument("--dim", type=int, default=384)
+    parser.add_argument("--heads", type=int, default=12)
+    if name == "encoder":
+        parser.add_argument("--teacher", type=path, nargs="+", required=True)
+        parser.add_argument("--versions", type=int, default=4)
+    else:
+        parser.add_argument("--embedding", type=int, default=160)
+        parser.add_argument("--reader", type=path, nargs="*", default=[], help="teacher's weights")
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        import torch  # noqa: F401
+    except ImportError as missing:
+        raise ResourceError(
+            "training needs torch, which is not installed. Install mtgauge[train]."
+        ) from missing
+    stage: Callable[[argparse.Namespace], int] = {
+        "prepare": _prepare, "encoder": _encoder, "fluency": _fluency, "export": _export,
+    }[args.stage]  # fmt: skip
+    return stage(args)
+
+
+def _device(name: str) -> str:
+    import torch
+
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _prepare(args: argparse.Namespace) -> int:
+    from mtgauge.train.build import build
+
+    build(
+        args.parallel, args.out, extra=args.extra, tokenizer_file=args.tokenizer,
+        pieces=args.pieces, parent=args.parent, teacher_tokenizer=args.teacher_tokenizer,
+        reader=args.reader,
+        longest=args.longest, most=args.most, workers=args.workers,
+    )  # fmt: skip
+    return 0
+
+
+def _judged(args: argparse.Namespace) -> Judged | None:
+    from tokenizers import Tokenizer
+
+    from mtgauge.train.watch import Judged
+
+    if not args.judged:
+        return None
+    return Judged.load(args.judged, Tokenizer.from_file(str(args.corpus / "tokenizer.json")))
+
+
+def _encoder(args: argparse.Namespace) -> int:
+    import torch
+
+    from mtgauge.train import encoder as e
+    from mtgauge.train.model import Encoder
+    from mtgauge.train.sampler import Corpus
+    from mtgauge.train.teacher import Teacher
+    from mtgauge.train.watch import correlations
+
+    torch.manual_seed(args.seed)
+    device = _device(args.device)
+    corpus = Corpus.load(args.corpus, device)
+    _say_shares(corpus.shares)
+    teacher = Teacher.load(args.teacher, device)
+    width = teacher.w["embeddings.LayerNorm.weight"].shape[0]
+    student = e.Student(_shape(args, 4 * args.dim), width)
+    if args.start:
+        weights = _start(args.start)
+        missing, unknown = student.load_state_dict(weights, strict=False)
+        print(f"start: {len(missing)} tensors missing, {len(unknown)} unknown", file=sys.stderr)
+    settings = e.Settings(
+        steps=args.steps, seconds=args.seconds, words=args.words, versions=args.versions,
+        rate=args.rate, seed=args.seed, save_every=args.save_every, first_share=args.behind,
+        source_layer=max(1, args.layers - 1),
+        reference_layers=tuple(sorted({max(1, args.layers - 2), max(1, args.layers - 1)})),
+    )  # fmt: skip
+    judged = _judged(args)
+
+    def watch(encoder: Encoder) -> str:
+        return correlations(encoder, judged) if judged is not None else ""
+
+    e.train(corpus, teacher, student, settings, args.out, watch)
+    return 0
+
+
+def _start(path: Path) -> dict[str, object]:
+    """Weights of a student, from safetensors or from int8 rows (.npz)."""
+    from mtgauge.train.encoder import load_weights
+    from mtgauge.train.teacher import load_rows
+
+    if path.suffix == ".npz":
+        return {"encoder." + name: value for name, value in load_rows([path]).items()}
+    return dict(load_weights(path)[0])
+
+
+def _shape(args: argparse.Namespace, inner: int, embedding: int = 0) -> Shape:
+    from tokenizers import Tokenizer
+
+    from mtgauge.train.model import Shape
+
+    size = Tokenizer.from_file(str(args.corpus / "tokenizer.json")).get_vocab_size()
+    return Shape(size, args.dim, args.layers, args.heads, inner, embedding=embedding)
+
+
+def _fluency(args: argparse.Namespace) -> int:
+    import torch
+
+    from mtgauge.train.fluency import FluencySettings, load_causal, train_fluency
+    from mtgauge.train.model import Causal
+    from mtgauge.train.reader import Reader
+    from mtgauge.train.sampler import Corpus
+    from mtgauge.train.watch import fluency_scores
+
+    torch.manual_seed(args.seed)
+    corpus = Corpus.load(args.corpus, _device(args.device))
+    _say_shares(corpus.shares)
+    shape = _shape(args, 4 * args.dim, args.embedding)
+    model = load_causal(args.start) if args.start else Causal(shape)
+    judged = _judged(args)
+    settings = FluencySettings(
+        steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
+        save_every=args.save_every, first_share=args.behind,
+    )  # fmt: skip
+
+    def watch(model: Causal) -> str:
+        if judged is None:
+            return ""
+        model.eval()
+        lines = []
+        for name, scores in fluency_scores(model, judged).items():
+            found = judged.pearson(scores)
+            lines.append(name + " " + " ".join(f"{k} {v:.3f}" for k, v in found.items()))
+        model.train()
+        return "\n".join(lines)
+
+    reader = Reader.load(args.reader, _device(args.device)) if args.reader else None
+    train_fluency(corpus, model, settings, args.out, watch, reader)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from mtgauge.train.export import export
+
+    export(args.kind, args.weights, args.corpus / "tokenizer.json", args.out, args.facts)
+    return 0
+
+
+def _say_shares(shares: dict[str, float]) -> None:
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    print("sampling shares: " + " ".join(f"{k} {v:.3f}" for k, v in ordered), file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="mtgauge train", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The English teacher: all-mpnet-base-v2 (Apache-2.0), read-only, over ragged batches.
+
+What it teaches: which words of two English sentences match (states of a middle layer), and where a
+sentence lies (mean of the last). Weights travel as int8, one scale a row, about a quarter of fp32.
+
+    quantise_file(Path("model.safetensors"), Path("teacher.npz"))
+    teacher = Teacher.load([Path("teacher.npz")], device="cuda")
+    middle, last = teacher(batch, upto=7)          # last is None where upto < 12
+
+Limits: English, lower-cased; MPNet's arrangement only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mtgauge.train.model import Ragged
+
+FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def quantise_rows(weights: dict[str, NDArray[np.float32]]) -> Arrays:
+    """Matrices to int8 with one scale a row (`NAME.scale`); vectors stay fp16."""
+    out: Arrays = {}
+    for name, value in weights.items():
+        if value.ndim == 2 and min(value.shape) > 1:
+            scale = np.maximum(np.abs(value).max(1, keepdims=True), 1e-8) / 127
+            out[name] = np.round(value / scale).astype(np.int8)
+            out[name + ".scale"] = scale[:, 0].astype(np.float32)
+        else:
+            out[name] = value.astype(np.float16)
+    return out
+
+
+def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """What `quantise_rows` stored, in one file or several, as fp32 tensors."""
+    stored: dict[str, NDArray[np.generic]] = {}
+    for path in paths:
+        with np.load(path, allow_pickle=False) as part:
+            stored |= {name: part[name] for name in part.files}
+    out = {}
+    for name, value in stored.items():
+        if not name.endswith(".scale"):
+            tensor = torch.from_numpy(np.ascontiguousarray(value)).float()
+            if name + ".scale" in stored:
+                tensor *= torch.from_numpy(stored[name + ".scale"].astype(np.float32))[:, None]
+            out[name] = tensor
+    return out
+
+
+class Teacher:
+    """MPNet's forward pass without gradients, in bf16 on a GPU."""
+
+    def __init__(self, weights: dict[str, Tensor], device: str = "cpu") -> None:
+        dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+        self.w = {name: value.to(device, dtype) for name, value in weights.items()}
+        self.layers = 1 + max(
+            int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer")
+        )
+        for i in range(self.layers):
+            own = f"encoder.layer.{i}.attention.attn."
+            for kind in ("weight", "bias"):
+                parts = [self.w.pop(own + f"{x}.{kind}") for x in "qkv"]
+                self.w[own + "qkv." + kind] = torch.cat(parts)
+
+    @classmethod
+    def load(cls, paths: Sequence[Path], device: str = "cpu") -> Teacher:
+        return cls(load_rows(paths), device)
+
+    def _linear(self, name: str, x: Tensor) -> Tensor:
+        return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:], self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
+
+    def _bias(self, longest: int) -> Tensor:
+        """The relative-position bias added to every attention score, (heads, n, n)."""
+        table = self.w["encoder.relative_attention_bias.weight"]
+        step = torch.arange(longest, device=table.device)
+        apart = step[None, :] - step[:, None]
+        half, exact = BUCKETS // 2, BUCKETS // 4
+        far = apart.abs().clamp(min=1).float()
+        large = exact + (torch.log(far / exact) / math.log(128 / exact) * (half - exact)).long()
+        bucket = torch.where(apart.abs() < exact, apart.abs(), large.clamp(max=half - 1))
+        return table[bucket + (apart > 0) * half].permute(2, 0, 1)
+
+    @torch.no_grad()
+    def __call__(self, batch: Ragged, upto: int) -> Tensor:
+        """States of layer `upto`, (pieces, 768), in the teacher's own precision."""
+        with torch.autocast(batch.ids.device.type, enabled=False):
+            return self._states(batch, upto)
+
+    def _states(self, batch: Ragged, upto: int) -> Tensor:
+        x = F.embedding(batch.ids, self.w["embeddings.word_embeddings.weight"])
+        last = len(self.w["embeddings.position_embeddings.weight"]) - 1
+        x = (
+            x
+            + self.w["embeddings.position_embeddings.weight"][(batch.position + 2).clamp(max=last)]
+        )
+        x = self._norm("embeddings.LayerNorm", x)
+        bias = self._bias(-(-batch.longest // 8) * 8)
+        masks = [
+            bias[None, :, : group.mask.shape[1], : group.mask.shape[1]]
+            + torch.where(group.mask, 0.0, -1e4).to(x.dtype)[:, None, None, :]
+            for group in batch.groups
+        ]
+        for i in range(upto):
+            x = self._layer(f"encoder.layer.{i}.", x, batch, masks)
+        return x
+
+    def _layer(self, own: str, x: Tensor, batch: Ragged, masks: list[Tensor]) -> Tensor:
+        qkv = self._linear(own + "attention.attn.qkv", x).view(len(x), 3, HEADS, -1)
+        out = torch.empty_like(x).view(len(x), HEADS, -1)
+        for group, bias in zip(batch.groups, masks, strict=True):
+            q, k, v = group.spread(qkv).permute(2, 0, 3, 1, 4)
+            got = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2)
+            out[group.flat] = group.gathered(got)
+        x = self._norm(own + "attention.LayerNorm",
+                       x + self._linear(own + "attention.attn.o", out.flatten(-2)))  # fmt: skip
+        inner = F.gelu(self._linear(own + "intermediate.dense", x))
+        return self._norm(own + "output.LayerNorm", x + self._linear(own + "output.dense", inner))

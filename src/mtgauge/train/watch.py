@@ -1,0 +1,176 @@
+"""How a model in training correlates with human judgements, and how well it finds translations.
+
+Judged segments (TSV, .gz allowed, columns `lp source reference hypothesis human`) are encoded
+layer by layer and scored by best matches, with the reference and with the source; the figures
+choose the layers and say when to stop. Use judgements that are for choosing (WMT15, WMT16), never
+the test set.
+
+    judged = Judged.load([Path("da16.tsv.gz")], tokenizer)
+    print(correlations(encoder, judged))
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from mtgauge.errors import InputError
+from mtgauge.train import objective as o
+from mtgauge.train.corpus import BOS, EOS, SEP, open_text
+from mtgauge.train.model import Causal, Encoder, Ragged, log_probability
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judged segments as pieces (framed); `group` is the year and the language pair."""
+
+    source: list[list[int]]
+    reference: list[list[int]]
+    hypothesis: list[list[int]]
+    human: FloatArray
+    group: list[str]
+
+    @classmethod
+    def load(cls, files: list[Path], tokenizer: Tokenizer, target: str = "en") -> Judged:
+        rows = []
+        for file in files:
+            with open_text(file) as handle:
+                reader = csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
+                rows += [row for row in reader if row["lp"].endswith("-" + target)]
+        if not rows:
+            raise InputError(f"no judged segments into {target}", file=str(files[0]))
+        texts = []
+        for key in ("source", "reference", "hypothesis"):
+            encoded = tokenizer.encode_batch([r[key] for r in rows], add_special_tokens=False)
+            texts.append([[BOS, *item.ids[:200], EOS] for item in encoded])
+        human = np.array([float(r["human"]) for r in rows])
+        group = [f"{r.get('year', '')} {r['lp']}".strip() for r in rows]
+        return cls(texts[0], texts[1], texts[2], human, group)
+
+    def pearson(self, scores: FloatArray) -> dict[str, float]:
+        """Pearson with the human scores by group, and `YEAR mean` over a year's pairs."""
+        out: dict[str, float] = {}
+        names = np.array(self.group)
+        for name in sorted(set(self.group)):
+            here = names == name
+            out[name] = float(np.corrcoef(scores[here], self.human[here])[0, 1])
+        for year in sorted({name.split()[0] for name in out}):
+            out[year + " mean"] = float(np.mean([v for k, v in out.items() if k.startswith(year)]))
+        return out
+
+
+@torch.no_grad()
+def token_states(encoder: Encoder, texts: list[list[int]], layers: list[int]) -> list[list[Tensor]]:
+    """Unit vectors of each text at each layer, without the frame."""
+    device = encoder.pieces.weight.device
+    out: list[list[Tensor]] = [[] for _ in layers]
+    for begin in range(0, len(texts), 512):
+        batch = Ragged.of(texts[begin : begin + 512], device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            states = encoder(batch)
+        cuts = batch.lengths.tolist()
+        for found, layer in zip(out, layers, strict=True):
+            unit = F.normalize(states[layer].float(), dim=-1)
+            found += [part[1:-1] for part in torch.split(unit, cuts)]
+    return out
+
+
+def _pad(rows: list[Tensor]) -> tuple[Tensor, Tensor]:
+    padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    lengths = torch.tensor([len(r) for r in rows], device=padded.device)
+    return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
+
+
+@torch.no_grad()
+def best_matches(left: list[Tensor], right: list[Tensor]) -> dict[str, FloatArray]:
+    """P (left looked up in right), R and F of each pair of texts."""
+    parts: dict[str, list[Tensor]] = {"P": [], "R": [], "F": []}
+    for begin in range(0, len(left), 256):
+        a, mask_a = _pad(left[begin : begin + 256])
+        b, mask_b = _pad(right[begin : begin + 256])
+        found = o.match(torch.bmm(a, b.transpose(1, 2)), mask_a, mask_b)
+        for name, value in zip("PRF", (found.precision, found.recall, found.f), strict=True):
+            parts[name].append(value)
+    return {name: torch.cat(v).double().cpu().numpy() for name, v in parts.items()}
+
+
+def encoder_scores(
+    encoder: Encoder, judged: Judged, layers: list[int]
+) -> dict[tuple[str, int, str], FloatArray]:
+    """(side, layer, P | R | F) -> scores; P looks the translation's words up in the other side."""
+    states = {
+        side: token_states(encoder, getattr(judged, side), layers)
+        for side in ("source", "reference", "hypothesis")
+    }
+    out: dict[tuple[str, int, str], FloatArray] = {}
+    for side in ("reference", "source"):
+        for i, layer in enumerate(layers):
+            found = best_matches(states["hypothesis"][i], states[side][i])
+            out |= {(side, layer, name): value for name, value in found.items()}
+    return out
+
+
+@torch.no_grad()
+def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
+    """Mean log-probability of the translation alone, and given the source."""
+    device = model.pieces.weight.device
+    alone = list(judged.hypothesis)
+    given = [
+        [*s[:-1][:120], SEP, *h[1:]] for s, h in zip(judged.source, judged.hypothesis, strict=True)
+    ]
+    out = {}
+    for name, texts in (("alone", alone), ("given", given)):
+        means = []
+        for begin in range(0, len(texts), 512):
+            batch = Ragged.of(texts[begin : begin + 512], device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                hidden = model(batch)
+                log_p = log_probability(hidden, model.pieces.weight, batch.ids.roll(-1)).float()
+            left = batch.lengths[batch.row] - batch.position
+            mine = [len(h) for h in judged.hypothesis[begin : begin + 512]]
+            length = torch.tensor(mine, device=device)[batch.row]
+            # positions that predict a piece of the translation (its end too, its start not)
+            scored = (left >= 2) & (left <= length)
+            total = log_p.new_zeros(len(batch)).index_add(0, batch.row, log_p * scored)
+            count = log_p.new_zeros(len(batch)).index_add(0, batch.row, scored.float())
+            means.append(total / count)
+        out[name] = torch.cat(means).double().cpu().numpy()
+    return out
+
+
+def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = None) -> str:
+    """One line a side, layer and rule: the mean of each year."""
+    was = encoder.training
+    encoder.eval()
+    layers = layers or list(range(2, encoder.shape.layers + 1))
+    lines = []
+    for (side, layer, rule), scores in encoder_scores(encoder, judged, layers).items():
+        found = judged.pearson(scores)
+        shown = "  ".join(f"{k[:-5]} {v:.3f}" for k, v in found.items() if k.endswith("mean"))
+        lines.append(f"{side:9} layer {layer} {rule}  {shown}")
+    encoder.train(was)
+    return "\n".join(lines)
+
+
+@torch.no_grad()
+def retrieval(encoder: Encoder, left: list[list[int]], right: list[list[int]]) -> float:
+    """P@1 of finding the translation by cosine of mean vectors of the last layer, both ways."""
+    means = []
+    for texts in (left, right):
+        rows = token_states(encoder, texts, [encoder.shape.layers])[0]
+        means.append(F.normalize(torch.stack([r.mean(0) for r in rows]), dim=-1))
+    table = means[0] @ means[1].T
+    own = torch.arange(len(table), device=table.device)
+    hits = (table.argmax(1) == own).float().mean() + (table.argmax(0) == own).float().mean()
+    return cast(float, (hits / 2).item())

@@ -1,0 +1,102 @@
+"""ONNX models say what torch says, whatever stands beside them in the batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from mtgauge.train.corpus import SEP  # noqa: E402
+from mtgauge.train.encoder import Student, load_encoder, save  # noqa: E402
+from mtgauge.train.export import export  # noqa: E402
+from mtgauge.train.fluency import load_causal  # noqa: E402
+from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
+
+ROWS = [[1, 270, 280, 290, 300, 2], [1, 275, 282, 2]]
+
+
+def padded(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    mask = np.array([[j < len(row) for j in range(ids.shape[1])] for row in rows], np.int64)
+    return ids, mask
+
+
+@pytest.fixture
+def encoder(tiny_corpus: Path, tmp_path: Path) -> tuple[Path, Path]:
+    torch.manual_seed(0)
+    shape = Shape(400, 64, 3, 4, 128)
+    save(Student(shape, 24), shape, tmp_path / "student.safetensors")
+    facts = tmp_path / "facts.json"
+    facts.write_text('{"licence": "Apache-2.0"}')
+    weights = tmp_path / "student.safetensors"
+    export("encoder", weights, tiny_corpus / "tokenizer.json", tmp_path / "m", facts)
+    return tmp_path / "m", weights
+
+
+def test_the_encoder_agrees_with_torch_and_ignores_its_neighbours(
+    encoder: tuple[Path, Path],
+) -> None:
+    folder, weights = encoder
+    session = ort.InferenceSession(str(folder / "model.onnx"))
+    ids, mask = padded(ROWS)
+    found = session.run(None, {"input_ids": ids, "attention_mask": mask})
+    with torch.no_grad():
+        states = load_encoder(weights)(Ragged.of(ROWS))
+    assert len(found) == len(states) == 4
+    for got, want in zip(found, states, strict=True):
+        flat = np.concatenate([got[0], got[1][:4]])
+        assert np.abs(flat - want.numpy()).max() < 0.05  # int8 weights; states are about 1
+    alone = session.run(None, {"input_ids": ids[1:, :4], "attention_mask": mask[1:, :4]})
+    for got, want in zip(alone, found, strict=True):
+        assert np.allclose(got[0], want[1][:4], atol=1e-5)
+
+
+def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:
+    from mtgauge.encode.embedded import fingerprint
+
+    folder, _ = encoder
+    card = json.loads((folder / "card.json").read_text())
+    assert card["fingerprint"] == fingerprint(folder)
+    assert (card["kind"], card["licence"], card["layers"]) == ("encoder", "Apache-2.0", 3)
+
+
+def test_the_language_model_agrees_with_torch_and_skips_the_source(
+    tiny_corpus: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    shape = Shape(400, 64, 2, 4, 128, embedding=32)
+    save(Causal(shape), shape, tmp_path / "f.safetensors")
+    export("fluency", tmp_path / "f.safetensors", tiny_corpus / "tokenizer.json", tmp_path / "m")
+    session = ort.InferenceSession(str(tmp_path / "m" / "model.onnx"))
+    given = [1, 300, 301, SEP, 270, 280, 2]
+    rows = [*ROWS, given]
+    found = session.run(None, {"input_ids": padded(rows)[0]})[0]
+    model, batch = load_causal(tmp_path / "f.safetensors"), Ragged.of(rows)
+    with torch.no_grad():
+        want = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1)).numpy()
+    assert np.abs(found[0, :5] - want[:5]).max() < 0.05
+    assert np.abs(found[1, :3] - want[6:9]).max() < 0.05
+    assert (found[2, :3] == 0).all()
+    assert np.abs(found[2, 3:6] - want[13:16]).max() < 0.05
+    alone = session.run(None, {"input_ids": np.array([given])})[0]
+    assert np.allclose(alone[0], found[2], atol=1e-5)
+
+
+def test_a_pair_is_framed_for_the_language_model(tiny_corpus: Path) -> None:
+    from tokenizers import Tokenizer
+
+    from mtgauge.train.corpus import with_frame
+
+    made = with_frame(Tokenizer.from_file(str(tiny_corpus / "tokenizer.json")), SEP)
+    pair = made.encode("heute", "today")
+    assert pair.tokens[0] == "<s>"
+    assert pair.tokens[-1] == "</s>"
+    assert pair.ids.index(SEP) + 1 == pair.type_ids.index(1)

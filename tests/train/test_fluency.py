@@ -1,0 +1,74 @@
+"""The language model's training: sequences, word chances, learning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from mtgauge.train.corpus import BOS, EOS, SEP  # noqa: E402
+from mtgauge.train.fluency import (  # noqa: E402
+    FluencySettings,
+    load_causal,
+    sequences,
+    train_fluency,
+    word_chances,
+)
+from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.sampler import Corpus  # noqa: E402
+
+SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
+
+
+def test_what_comes_later_does_not_matter() -> None:
+    torch.manual_seed(0)
+    model = Causal(SHAPE)
+    long, short = model(Ragged.of([[1, 300, 301, 302, 2]])), model(Ragged.of([[1, 300, 301]]))
+    assert torch.allclose(long[:3], short, atol=1e-5)
+
+
+def test_sources_weigh_little_and_ends_nothing(tiny_corpus: Path) -> None:
+    corpus = Corpus.load(tiny_corpus, "cpu")
+    table = corpus.tables("student", BOS, EOS)
+    rng = torch.Generator().manual_seed(0)
+    settings = FluencySettings(given=0.5)
+    batch, weight = sequences(corpus, torch.arange(40), table, settings, rng)
+    paired = 0
+    for begin, end in zip(batch.start[:-1].tolist(), batch.start[1:].tolist(), strict=True):
+        ids, weights = batch.ids[begin:end].tolist(), weight[begin:end].tolist()
+        assert (ids[0], ids[-1], weights[-1]) == (BOS, EOS, 0.0)
+        cut = ids.index(SEP) if SEP in ids else 0
+        paired += cut > 0
+        assert weights[:cut] == pytest.approx([settings.source_weight] * cut)
+        assert weights[cut:-1] == [1.0] * (len(ids) - 1 - cut)
+    assert 5 < paired < 35
+
+
+def test_a_words_chance_is_the_sum_of_its_pieces() -> None:
+    batch = Ragged.of([[1, 10, 11, 12, 2], [1, 13, 2]])
+    word = torch.tensor([0, 1, 1, 2, 3, 4, 5, 6])
+    log_p = torch.tensor([-1.0, -2, -3, -4, -99, -5, -6, -99])
+    found = word_chances(log_p, batch, word, 7)
+    assert found.tolist() == [0, -3, -3, -4, 0, -5, -6]
+
+
+def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = Corpus.load(tiny_corpus, "cpu")
+    torch.manual_seed(0)
+    model = Causal(SHAPE)
+    table = corpus.tables("student", BOS, EOS)
+    settings = FluencySettings(steps=25, words=400, warm=3, rate=5e-3)
+    batch, weight = sequences(
+        corpus, torch.arange(60), table, settings, torch.Generator().manual_seed(3)
+    )
+
+    def loss(model: Causal) -> float:
+        with torch.no_grad():
+            log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
+        return (-(log_p * weight).sum() / weight.sum()).item()
+
+    before = loss(model)
+    train_fluency(corpus, model, settings, tmp_path)
+    assert loss(load_causal(tmp_path / "fluency.safetensors")) < before - 1
