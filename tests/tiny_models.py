@@ -56,7 +56,9 @@ def lm_tokenizer() -> Tokenizer:
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", 0)]
+        single="<s> $A",
+        pair="<s> $A [SEP] $B:1",
+        special_tokens=[("<s>", 0), ("[SEP]", vocabulary["[SEP]"])],
     )
     return tokenizer
 
@@ -196,7 +198,13 @@ def make_language_model(root: Path) -> tuple[Path, Path]:
     )
     tokenizer.save(str(onnx / "tokenizer.json"))
     write_card(
-        onnx, name="tiny-lm", kind="fluency", max_length=LONGEST, languages=["en"], lowercase=False
+        onnx,
+        name="tiny-lm",
+        kind="fluency",
+        max_length=LONGEST,
+        special_tokens={"bos": "<s>", "sep": "[SEP]"},
+        languages=["en"],
+        lowercase=False,
     )
     return onnx, hub
 

@@ -72,6 +72,40 @@ def test_windows_score_each_token_once_with_half_a_window_of_context(n: int, siz
     assert scored == ids[1:]
 
 
+def test_given_a_source_the_text_alone_is_scored() -> None:
+    model = onnx()
+    values, offsets = model.logprobs(["the cat", "cat", ""], given=["die katze", "katze", "rot"])
+    assert np.diff(offsets).tolist() == [2, 1, 0]
+    prefix, text = model.pair_ids([("die katze", "the cat")])[0]
+    assert (len(prefix), len(text)) == (4, 2)
+    np.testing.assert_allclose(values[:2], model._run([prefix + text])[0][3:], atol=1e-6)
+    other, _ = model.logprobs(["the cat"], given=["der hund"])
+    assert np.abs(other - values[:2]).max() > 1e-3
+
+
+def test_a_long_source_loses_its_end_and_a_long_text_is_windowed() -> None:
+    model = onnx()
+    long = "katze " * 200
+    ids, prefix = model._fit(*model.pair_ids([(long, "the cat")])[0])
+    assert (len(ids), prefix) == (LONGEST, LONGEST - 2)
+    cut, _ = model.logprobs(["the cat"], given=[long])
+    same, _ = model.logprobs(["the cat"], given=["katze " * (LONGEST - 4)])
+    np.testing.assert_allclose(cut, same, atol=1e-6)
+    _, offsets = model.logprobs(["the cat " * 100], given=[long])
+    assert offsets.tolist() == [0, 200]
+
+
+@given(st.integers(2, 200), st.integers(1, 10), st.integers(12, 40))
+def test_windows_with_a_prefix_score_each_token_once(n: int, prefix: int, size: int) -> None:
+    ids = list(range(prefix + n))
+    scored = []
+    for skip, part in split_windows(ids, size, prefix):
+        assert len(part) <= size
+        assert part[:prefix] == ids[:prefix]
+        scored += part[1 + skip :]
+    assert scored == ids[prefix:]
+
+
 def test_mean_is_floored_and_empty_is_the_floor() -> None:
     means = mean_scores(np.array([-1.0, -3.0, -50.0]), np.array([0, 2, 3, 3]))
     np.testing.assert_array_equal(means, [-2.0, FLOOR, FLOOR])

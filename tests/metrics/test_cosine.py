@@ -28,6 +28,7 @@ def spec(road: int = 0, **options: str) -> str:
     values = {
         "encoder": str(encoder_folders()[road]),
         "lm": str(language_model_folders()[road]),
+        "lm_given": "nothing",
         **options,
     }
     return "cosine:" + ",".join(f"{k}='{v}'" for k, v in values.items())
@@ -65,6 +66,14 @@ def test_against_the_reference_it_needs_one() -> None:
     assert metric.statistics(two)[0, 0] == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(UsageError, match="needs references"):
         metric.statistics(Segments(["cat"]))
+
+
+def test_without_sources_the_language_model_is_given_nothing() -> None:
+    metric = load(spec(against="reference", lm_given="auto"))
+    assert metric.resolve(frozenset({"source", "reference"})).options.lm_given == "auto"
+    settled = metric.resolve(frozenset({"reference"}))
+    assert settled.options.lm_given == "nothing"
+    assert "/nothing" in settled.versions()["language_model"]
 
 
 def test_a_text_without_tokens_has_cosine_zero() -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode import load_language_model
 from mtgauge.encode import units as make
 from mtgauge.encode.encoder import TokenVectors
+from mtgauge.encode.fluency import mean_scores
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.matching import drop_smallest, greedy, score_form, travel
@@ -31,6 +33,7 @@ def spec(road: int = ONNX, **options: str) -> str:
     values = {
         "encoder": str(encoder_folders()[road]),
         "lm": str(language_model_folders()[road]),
+        "lm_given": "nothing",
         **options,
     }
     return "xmoverscore:" + ",".join(f"{k}='{v}'" for k, v in values.items())
@@ -175,6 +178,21 @@ def test_the_language_model_is_added_with_its_weight() -> None:
     fluency = load(f"fluency:lm={language_model_folders()[ONNX]}").statistics(BATCH)
     both = load(spec(lm_weight="0.3")).statistics(BATCH)
     np.testing.assert_allclose(both, plain + 0.3 * fluency, atol=1e-6)
+
+
+def test_the_language_model_may_be_given_the_source() -> None:
+    model = load_language_model(str(language_model_folders()[ONNX]))
+    logprobs, offsets = model.logprobs(BATCH.hypotheses, given=BATCH.sources)
+    plain = load(spec(lm="off")).statistics(BATCH)[:, 0]
+    want = plain + 0.1 * mean_scores(logprobs, offsets)
+    for given in ("source", "auto"):
+        found = load(spec(lm_given=given))
+        np.testing.assert_allclose(found.statistics(BATCH)[:, 0], want, atol=1e-6)
+        assert "/source" in found.versions()["language_model"]
+    hub = load(spec(HUB, lm_given="auto"))
+    assert "/nothing" in hub.versions()["language_model"]
+    with pytest.raises(UsageError, match="cannot score a text given its source"):
+        load(spec(HUB, lm_given="source")).statistics(BATCH)
 
 
 def test_copies_of_the_source_are_punished() -> None:

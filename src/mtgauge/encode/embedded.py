@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 FILES = ("model.onnx", "tokenizer.json", "card.json")
+TOKENS = 512  # a batch on the CPU: activations of more do not stay in its caches
 SESSIONS = 3  # a session for each layer in use; more would only hold memory
 
 
@@ -202,6 +203,7 @@ def word_begins(words: NDArray[Any], offsets: IntArray) -> np.ndarray[Any, np.dt
 
 class OnnxEncoder(Encoder):
     def __init__(self, folder: Path, settings: Settings) -> None:
+        self.tokens_per_batch = TOKENS
         super().__init__(settings)
         self.model = ModelFolder(
             folder, "encoder", ("name", "layers", "max_length"), settings.device
@@ -218,9 +220,8 @@ class OnnxEncoder(Encoder):
 
     @cached_property
     def pad_id(self) -> int:  # type: ignore[override]
-        pad = self.model.card.get("special_tokens", {}).get("pad")
-        number = self.model.tokenizer.token_to_id(pad) if pad is not None else 0
-        return 0 if number is None else int(number)
+        pad = self.model.card.get("special_tokens", {}).get("pad", 0)
+        return int(self.model.tokenizer.token_to_id(pad) or 0) if isinstance(pad, str) else int(pad)
 
     @property
     def vocabulary(self) -> list[str]:

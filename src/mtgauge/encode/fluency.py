@@ -3,18 +3,22 @@
     log p(t_1 ... t_n) = sum_i log p(t_i | t_1 ... t_{i-1})          score: the mean over tokens
 
     model = load_language_model("embedded")
-    logprobs, offsets = model.logprobs(["The cat sat on the mat."])   # ragged: one number a token
+    logprobs, offsets = model.logprobs(["The cat sat."])              # ragged: one number a token
     mean_scores(logprobs, offsets)
+    model.logprobs(["The cat sat."], given=["Die Katze saß."])        # log p(text | source)
 
 A model with a begin-of-text token scores every token; without one (GPT-2 as the XMoverScore authors
 used it) the first token has no prefix and is not scored. Padding never enters a mean. A text
 longer than the model's window is scored in overlapping windows, each token once, with at least half
-a window of context. A text with nothing to score gets `FLOOR`, the lowest value there is.
+a window of context. A text with nothing to score gets `FLOOR`, the lowest value there is. A model
+whose card names a special token `sep` was trained on pairs as well, and can score a translation
+given its source; a source that leaves no room loses its end.
 
 Folder of an ONNX model: model.onnx with input `input_ids` (batch, length) int64, padded on the
 right, and output `logprobs` (batch, length - 1) float32: the log-probability of token t + 1 given
-tokens 0 ... t; tokenizer.json, whose post-processor puts the begin-of-text token first; card.json
-(name, kind "fluency", max_length, languages, lowercase, fingerprint).
+tokens 0 ... t; tokenizer.json, whose post-processor puts the begin-of-text token first, and for a
+pair joins source, separator and text, the text with type 1; card.json (name, kind "fluency",
+max_length, special_tokens, languages, lowercase, fingerprint).
 """
 
 from __future__ import annotations
@@ -27,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode import Settings
-from mtgauge.encode.embedded import ModelFolder
+from mtgauge.encode.embedded import TOKENS, ModelFolder
 from mtgauge.encode.ragged import IntArray, distinct, offsets_of, take
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
 FLOOR = -20.0  # nats a token; a uniform guess over 30,000 tokens is -10.3
@@ -43,6 +47,7 @@ class LanguageModel:
     max_length: int
     languages: tuple[str, ...] = ()
     lowercase: bool = False
+    conditional: bool = False  # can score a text given another
     tokens_per_batch: int = 4096
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
 
@@ -54,30 +59,52 @@ class LanguageModel:
         """Tokens of each text; with `bos` a begin-of-text token leads, which is not scored."""
         raise NotImplementedError
 
+    def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+        """(begin, source and separator; text) of each pair (source, text), as token ids."""
+        raise UsageError(f"The language model {self.name} cannot score a text given its source.")
+
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         """(batch, length - 1) log-probabilities of ids[:, 1:]; what stands in padding is unread."""
         raise NotImplementedError
 
-    def logprobs(self, texts: Sequence[str], bos: bool = True) -> tuple[FloatArray, IntArray]:
-        """Log-probability of every scored token of every text, ragged."""
-        unique, index = distinct(texts)
+    def logprobs(
+        self, texts: Sequence[str], bos: bool = True, given: Sequence[str] | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """Log-probability of every scored token of every text, ragged; `given` are sources."""
+        if given is None:
+            unique, index = distinct(texts)
+            rows = [(ids, 0) for ids in self.token_ids(unique, bos)]
+        else:
+            pairs, index = distinct(list(zip(given, texts, strict=True)))
+            rows = [self._fit(*ids) for ids in self.pair_ids(pairs)]
+        packed, offsets = self._score(rows)
+        chosen, new_offsets = take(offsets, index)
+        return packed[chosen], new_offsets
+
+    def _fit(self, prefix: list[int], text: list[int]) -> tuple[list[int], int]:
+        """Tokens of a pair and the length of its prefix, whose source is cut if it must be."""
+        room = max(self.max_length - len(text), self.max_length // 2)
+        if len(prefix) > room:
+            prefix = [*prefix[: room - 1], prefix[-1]]
+        return [*prefix, *text], len(prefix)
+
+    def _score(self, rows: list[tuple[list[int], int]]) -> tuple[FloatArray, IntArray]:
+        """Log-probabilities of (tokens, number of leading ones that are not scored)."""
         windows = [
             (text, start, part)
-            for text, ids in enumerate(self.token_ids(unique, bos))
-            for start, part in split_windows(ids, self.max_length)
+            for text, (ids, prefix) in enumerate(rows)
+            for start, part in split_windows(ids, self.max_length, prefix)
         ]
-        scored: list[list[FloatArray]] = [[] for _ in unique]
+        scored: list[list[FloatArray]] = [[] for _ in rows]
         results: list[FloatArray] = [np.empty(0)] * len(windows)
         for batch in budget([len(part) for _, _, part in windows], self.tokens_per_batch):
             for i, row in zip(batch, self._run([windows[i][2] for i in batch]), strict=True):
                 results[i] = row
         for (text, start, _), row in zip(windows, results, strict=True):
             scored[text].append(row[start:])
-        rows = [np.concatenate(parts) if parts else np.empty(0) for parts in scored]
-        offsets = offsets_of([len(r) for r in rows])
-        packed = np.concatenate(rows) if rows else np.empty(0)
-        chosen, new_offsets = take(offsets, index)
-        return packed[chosen], new_offsets
+        blocks = [np.concatenate(parts) if parts else np.empty(0) for parts in scored]
+        offsets = offsets_of([len(block) for block in blocks])
+        return np.concatenate(blocks) if blocks else np.empty(0), offsets
 
     def _run(self, parts: list[list[int]]) -> list[FloatArray]:
         lengths = np.array([len(p) for p in parts])
@@ -96,19 +123,22 @@ class LanguageModel:
         return [row[: n - 1].astype(np.float64) for row, n in zip(values, lengths, strict=True)]
 
 
-def split_windows(ids: list[int], size: int) -> list[tuple[int, list[int]]]:
+def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int, list[int]]]:
     """(number of leading scores to skip, tokens) of each window; texts of one token have none.
+
+    The first `prefix` tokens lead every window and are not scored.
 
     >>> split_windows([0, 1, 2, 3, 4, 5], 4)
     [(0, [0, 1, 2, 3]), (1, [2, 3, 4, 5])]
     """
     if len(ids) < 2:
         return []
-    windows, end, step = [(0, ids[:size])], size, max(size // 2, 1)
+    room = size - prefix
+    windows, end = [(max(prefix - 1, 0), ids[:size])], size
     while end < len(ids):
-        new_end = min(end + step, len(ids))
-        begin = new_end - size
-        windows.append((end - begin - 1, ids[begin:new_end]))
+        new_end = min(end + max(room // 2, 1), len(ids))
+        begin = new_end - room
+        windows.append((prefix + end - begin - 1, ids[:prefix] + ids[begin:new_end]))
         end = new_end
     return windows
 
@@ -138,6 +168,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
 
 class OnnxLanguageModel(LanguageModel):
     def __init__(self, folder: Path, settings: Settings) -> None:
+        self.tokens_per_batch = TOKENS
         super().__init__(settings)
         self.model = ModelFolder(folder, "fluency", ("name", "max_length"), settings.device)
         card = self.model.card
@@ -145,11 +176,24 @@ class OnnxLanguageModel(LanguageModel):
         self.max_length = card["max_length"]
         self.languages = tuple(card.get("languages", ()))
         self.lowercase = bool(card.get("lowercase", False))
+        self.conditional = "sep" in card.get("special_tokens", {})
 
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
+        return [e.ids for e in self._encode(list(texts), bos)]
+
+    def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+        if not self.conditional:
+            return super().pair_ids(pairs)
+        found = []
+        for encoding in self._encode(list(pairs), True):
+            text = encoding.type_ids.index(1) if 1 in encoding.type_ids else len(encoding.ids)
+            found.append((encoding.ids[:text], encoding.ids[text:]))
+        return found
+
+    def _encode(self, texts: list[Any], special: bool) -> list[Any]:
         tokenizer = self.model.tokenizer
-        tokenizer.no_truncation()
-        return [e.ids for e in tokenizer.encode_batch(list(texts), add_special_tokens=bos)]
+        tokenizer.no_truncation()  # long texts are scored in windows
+        return list(tokenizer.encode_batch(texts, add_special_tokens=special))
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         return self.model.run(("logprobs",), input_ids=ids)[0]

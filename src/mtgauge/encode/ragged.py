@@ -8,11 +8,13 @@ offsets = [0, 2, 5] says that text 0 has rows 0 and 1, text 1 rows 2, 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T", bound=Hashable)
 IntArray = NDArray[np.int64]
 
 
@@ -33,8 +35,8 @@ def take(offsets: IntArray, texts: IntArray) -> tuple[IntArray, IntArray]:
     return ranges(offsets[texts], lengths), offsets_of(lengths)
 
 
-def distinct(texts: Sequence[str]) -> tuple[list[str], IntArray]:
-    """The distinct texts in order of first appearance, and where each text went."""
-    seen: dict[str, int] = {}
+def distinct(texts: Sequence[T]) -> tuple[list[T], IntArray]:
+    """The distinct texts (or pairs) in order of first appearance, and where each went."""
+    seen: dict[T, int] = {}
     index = np.fromiter((seen.setdefault(t, len(seen)) for t in texts), np.int64, len(texts))
     return list(seen), index

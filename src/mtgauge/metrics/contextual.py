@@ -61,8 +61,8 @@ class ContextualMetric(PresetMetric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         pairs, rows = self.pairs(batch)
-        unique, index = distinct(["\0".join(pair) for pair in pairs])
-        values = self.score_pairs([(u.split("\0")[0], u.split("\0")[1]) for u in unique], batch)
+        unique, index = distinct(pairs)
+        values = self.score_pairs(unique, batch)
         return reduce_pairs(self, values[index], rows, len(batch), self.multi_ref)
 
     # pairs
@@ -227,8 +227,6 @@ def cleaner(options: SimpleNamespace, advice: bool) -> Callable[[str], str]:
     def clean(text: str) -> str:
         if options.unescape:
             text = unescape(text)
-        # NUL separates the texts of a pair and is no text.
-        text = text.replace("\0", " ")
         return text.lower() if lower else text
 
     return clean

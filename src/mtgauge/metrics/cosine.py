@@ -15,7 +15,7 @@ Limits: a sentence vector does not see small faults; word order hardly moves a m
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -67,6 +67,7 @@ class Cosine(PresetMetric):
         lm_form: Literal["mean", "root"] | None = None,
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
+        lm_given: Literal["auto", "source", "nothing"] | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
     ) -> None:
@@ -74,12 +75,18 @@ class Cosine(PresetMetric):
         self.against, self.multi_ref = against, multi_ref
         self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
         self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
         self.unescape, self.lowercase = unescape, lowercase
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({self.against})
+
+    def resolve(self, have: frozenset[str]) -> Self:
+        """Without sources the language model is given nothing, and the signature says so."""
+        if self.options.lm_given != "auto" or "source" in have:
+            return self
+        return type(self)(**self.params() | {"lm_given": "nothing"})
 
     @property
     def has_lm(self) -> bool:
@@ -111,7 +118,7 @@ class Cosine(PresetMetric):
             scores[start : start + WINDOW] = np.einsum("nd,nd->n", left, right)
         table = reduce_pairs(self, scores[:, None], rows, len(batch), self.multi_ref)
         if self.has_lm:
-            table[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses)
+            table[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses, batch.sources)
         return table
 
     def _vectors(
@@ -135,7 +142,9 @@ class Cosine(PresetMetric):
         alone = segment.take([0])
         facts: dict[str, Any] = {}
         if self.has_lm:
-            facts["fluency"] = float(FluencyTerm(self.options).scores(alone.hypotheses)[0])
+            facts["fluency"] = float(
+                FluencyTerm(self.options).scores(alone.hypotheses, alone.sources)[0]
+            )
             facts["fluency_weight"] = self.options.lm_weight
         score = float(self.statistics(alone)[0, 0])
         if self.has_lm:

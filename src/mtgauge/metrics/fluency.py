@@ -3,10 +3,13 @@
     fluency(t) = 1/n sum_i log p(t_i | t_1 ... t_{i-1})
 
 It looks at neither source nor reference, so it says nothing about meaning: it is the second term
-of XMoverScore and COSINE, and a probe of its own. In nats a token, 0 at best.
+of XMoverScore and COSINE, and a probe of its own. In nats a token, 0 at best. The embedded model
+has seen translations with their sources and can also score a text given its source, which does
+judge meaning; XMoverScore and COSINE use that by default (lm_given=auto).
 
     mtgauge.load("fluency")                          # the embedded model
     mtgauge.load("fluency:lm=gpt2,preset=paper2020")
+    mtgauge.load("fluency:lm_given=source")          # log p(translation | source)
 
 Presets: `default` scores every token (a begin-of-text token leads); `paper2020` and `repo2021` are
 what XMoverScore's authors ran: no begin-of-text token, so the first token is not scored, and a text
@@ -26,18 +29,20 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import load_language_model
 from mtgauge.encode.fluency import FLOOR, LanguageModel, mean_scores
 from mtgauge.encode.ragged import IntArray
+from mtgauge.errors import UsageError
 from mtgauge.metrics.base import Explanation, FloatArray
 from mtgauge.metrics.contextual import Case, cleaner
 from mtgauge.metrics.presets import PresetMetric
 from mtgauge.registry import metric
 
-_PAPER = {"lm_form": "mean", "lm_bos": False, "lm_short": "zero"}
+_PAPER = {"lm_form": "mean", "lm_bos": False, "lm_short": "zero", "lm_given": "nothing"}
 _PLAIN = {"unescape": False, "lowercase": "off"}
 LM_PRESETS: dict[str, dict[str, Any]] = {
     "default": {
         "lm_form": "mean",
         "lm_bos": True,
         "lm_short": "floor",
+        "lm_given": "auto",
         "unescape": True,
         "lowercase": "auto",
     },
@@ -61,14 +66,27 @@ class FluencyTerm:
     def bounds(self) -> tuple[float, float]:
         return (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
 
-    def logprobs(self, texts: Sequence[str]) -> tuple[FloatArray, IntArray]:
-        clean = cleaner(self.options, self.model.lowercase)
-        return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos)
+    @property
+    def conditional(self) -> bool:
+        """Whether a text is scored given its source."""
+        given = self.options.lm_given
+        return self.model.conditional if given == "auto" else bool(given == "source")
 
-    def scores(self, texts: Sequence[str]) -> FloatArray:
+    def logprobs(
+        self, texts: Sequence[str], sources: Sequence[str] | None
+    ) -> tuple[FloatArray, IntArray]:
+        clean = cleaner(self.options, self.model.lowercase)
+        given = None
+        if self.conditional and sources is not None:
+            given = [clean(source) for source in sources]
+        elif self.options.lm_given == "source":
+            raise UsageError("lm_given=source needs the source texts: give them with -s.")
+        return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos, given)
+
+    def scores(self, texts: Sequence[str], sources: Sequence[str] | None = None) -> FloatArray:
         """One score a text."""
         options = self.options
-        logprobs, offsets = self.logprobs(texts)
+        logprobs, offsets = self.logprobs(texts, sources)
         empty = self.bounds[0] if options.lm_short == "floor" else 0.0
         means = mean_scores(logprobs, offsets)
         scored = np.diff(offsets)
@@ -77,7 +95,8 @@ class FluencyTerm:
         return np.where(scored > 0, published(means, tokens, options.lm_form), empty)
 
     def versions(self) -> dict[str, str]:
-        return {"language_model": f"{self.model.name}@{self.model.fingerprint[:8]}"}
+        given = "source" if self.conditional else "nothing"
+        return {"language_model": f"{self.model.name}@{self.model.fingerprint[:8]}/{given}"}
 
 
 def published(means: FloatArray, tokens: IntArray, form: str) -> FloatArray:
@@ -96,7 +115,9 @@ class Fluency(PresetMetric):
     paper = "the language-model term of Zhao et al. 2020"
     cost = "encoder"
     tolerance = 1e-5
-    presets: ClassVar[dict[str, dict[str, Any]]] = LM_PRESETS
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
+    }
 
     def __init__(
         self,
@@ -105,34 +126,36 @@ class Fluency(PresetMetric):
         lm_form: Literal["mean", "root"] | None = None,
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
+        lm_given: Literal["auto", "source", "nothing"] | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
     ) -> None:
         self.preset, self.lm, self.lm_form = preset, lm, lm_form
-        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
         self.unescape, self.lowercase = unescape, lowercase
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset()
+        return frozenset({"source"} if FluencyTerm(self.options).conditional else ())
 
     @property
     def bounds(self) -> tuple[float, float]:
         return FluencyTerm(self.options).bounds
 
     def statistics(self, batch: Segments) -> FloatArray:
-        return FluencyTerm(self.options).scores(batch.hypotheses)[:, None]
+        return FluencyTerm(self.options).scores(batch.hypotheses, batch.sources)[:, None]
 
     def versions(self) -> dict[str, str]:
         return FluencyTerm(self.options).versions()
 
     def explain(self, segment: Segments) -> Explanation:
         term = FluencyTerm(self.options)
-        text = segment.hypotheses[0]
+        alone = segment.take([0])
+        logprobs, _ = term.logprobs(alone.hypotheses, alone.sources)
         return Explanation(
             self.name,
-            float(term.scores([text])[0]),
-            right=(text,),
+            float(self.statistics(alone)[0, 0]),
+            right=tuple(alone.hypotheses),
             left_side="language_model",
-            facts={"logprobs": np.round(term.logprobs([text])[0], 4).tolist()},
+            facts={"logprobs": np.round(logprobs, 4).tolist()},
         )

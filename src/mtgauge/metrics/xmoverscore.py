@@ -133,6 +133,7 @@ class XMoverScore(ContextualMetric):
         lm_form: Literal["mean", "root"] | None = None,
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
+        lm_given: Literal["auto", "source", "nothing"] | None = None,
         copy_penalty: float | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
@@ -143,7 +144,8 @@ class XMoverScore(ContextualMetric):
         self.dropout, self.form = dropout, form
         self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
         self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short, self.copy_penalty = lm_bos, lm_short, copy_penalty
+        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
+        self.copy_penalty = copy_penalty
         self.unescape, self.lowercase = unescape, lowercase
 
     @property
@@ -164,7 +166,7 @@ class XMoverScore(ContextualMetric):
         self._remap = self.load_remap(batch)
         rows = super().statistics(batch)
         if self.has_lm:
-            rows[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses)
+            rows[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses, batch.sources)
         if o.copy_penalty and batch.sources is not None:
             rows[:, 0] -= o.copy_penalty * copied_share(batch.sources, batch.hypotheses)
         return rows
@@ -201,7 +203,9 @@ class XMoverScore(ContextualMetric):
         self._remap = self.load_remap(segment)
         facts: dict[str, Any] = {}
         if self.has_lm:
-            facts["fluency"] = float(FluencyTerm(o).scores(segment.hypotheses[:1])[0])
+            facts["fluency"] = float(
+                FluencyTerm(o).scores(segment.hypotheses[:1], (segment.sources or [])[:1])[0]
+            )
             facts["fluency_weight"] = o.lm_weight
         if segment.sources is not None:
             facts["copied"] = float(copied_share(segment.sources[:1], segment.hypotheses[:1])[0])
