@@ -134,6 +134,13 @@ def test_garbled_cells_have_no_value():
     assert math.isfinite(row.cells["cs-en"].value)
 
 
+def test_a_stand_in_of_the_same_name_does_not_hide_what_is_missing():
+    rows = [tables.beside(_row("std", value=0.5, dataset="WMT16", data="da16"))]
+    text = experiment.render(experiment.table("001.V"), rows, {}, "markdown")
+    assert "\n|   std | - | - | - | 0.500 |" in text
+    assert "| STD | fastText crawl-300d-2M vectors |" in text
+
+
 def test_quality_bands():
     assert doctest.testmod(experiment).failed == 0
     bands = {"da17": 0.7, "da17[human >= 0]": 0.5, "da17[human < 0]": 0.4}

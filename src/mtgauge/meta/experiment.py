@@ -97,7 +97,8 @@ def _lacking(
 ) -> list[str] | None:
     """What stands between us and a printed row; None if nothing does."""
     made = tables.recipe(printed)
-    if made.spec in ours or any(tables.same_name(name, printed.metric) for name in ours):
+    submitted = [name for name in ours if tables.same_name(name, printed.metric)]
+    if made.spec in ours or any(name != made.stand_in for name in submitted):
         return None
     reason = made.missing or missing.get(made.spec, "the table's language pairs in this data")
     for spec in (made.stand_in, made.spec):
