@@ -20,7 +20,7 @@ from mtgauge.encode.fluency import (
     mean_scores,
     split_windows,
 )
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.fluency import published
 from mtgauge.registry import load
 from tiny_models import LONGEST, language_model_folders
@@ -142,6 +142,19 @@ def test_the_2022_form_counts_every_token() -> None:
     mean = load(metric(preset="repo2021")).statistics(batch)[0, 0]
     root = load(metric(preset="repo2022")).statistics(batch)[0, 0]
     assert root == pytest.approx(np.exp(mean / 3))
+
+
+def test_given_the_source() -> None:
+    found = load(metric(lm_given="source", lm_prior="0.5"))
+    assert found.needs == {"source"}
+    assert found.bounds == (FLOOR, -0.5 * FLOOR)
+    batch = Segments(["the cat", ""], ["die katze", "rot"])
+    given = load(metric(lm_given="source")).statistics(batch)[:, 0]
+    alone = load(metric()).statistics(batch)[:, 0]
+    assert found.statistics(batch)[0, 0] == pytest.approx(given[0] - 0.5 * alone[0])
+    assert found.statistics(batch)[1, 0] == given[1] == FLOOR
+    with pytest.raises(UsageError, match="needs the source"):
+        found.statistics(Segments(["cat"]))
 
 
 def test_bounds_needs_and_explanation() -> None:

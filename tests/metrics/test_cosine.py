@@ -46,7 +46,7 @@ def test_it_is_the_cosine_of_mean_vectors_plus_fluency() -> None:
     plain = load(spec(lm="off")).statistics(BATCH)
     assert plain[0, 0] == pytest.approx(want, abs=1e-5)
     fluency = load(f"fluency:lm={language_model_folders()[0]}").statistics(BATCH)
-    np.testing.assert_allclose(load(spec()).statistics(BATCH), plain + 0.1 * fluency, atol=1e-6)
+    np.testing.assert_allclose(load(spec()).statistics(BATCH), plain + 0.125 * fluency, atol=1e-6)
 
 
 @pytest.mark.parametrize("preset", ["default", "paper2020"])
@@ -89,7 +89,7 @@ def test_unknown_language_is_warned_of() -> None:
 def test_explain_splits_the_score() -> None:
     found = load(spec()).explain(BATCH)
     facts = found.facts
-    assert found.score == pytest.approx(facts["cosine"] + 0.1 * facts["fluency"])
+    assert found.score == pytest.approx(facts["cosine"] + 0.125 * facts["fluency"])
     assert found.left == (SOURCES[0],)
 
 

@@ -129,6 +129,7 @@ def test_presets_pin_every_switch() -> None:
         assert options.lm_weight == 0.1
         assert not options.lm_bos
         assert options.copy_penalty == 0
+        assert options.lm_given == "nothing"
     for preset, pinned in XMoverScore.presets.items():
         unpinned = {k for k, v in XMoverScore(preset=preset).params().items() if v is None}  # type: ignore[arg-type]
         assert unpinned <= {"layer"}, preset
@@ -184,7 +185,8 @@ def test_the_language_model_may_be_given_the_source() -> None:
     model = load_language_model(str(language_model_folders()[ONNX]))
     logprobs, offsets = model.logprobs(BATCH.hypotheses, given=BATCH.sources)
     plain = load(spec(lm="off")).statistics(BATCH)[:, 0]
-    want = plain + 0.1 * mean_scores(logprobs, offsets)
+    alone = mean_scores(*model.logprobs(BATCH.hypotheses))
+    want = plain + 0.125 * (mean_scores(logprobs, offsets) - 0.3 * alone)
     for given in ("source", "auto"):
         found = load(spec(lm_given=given))
         np.testing.assert_allclose(found.statistics(BATCH)[:, 0], want, atol=1e-6)

@@ -36,7 +36,7 @@ from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
 from mtgauge.metrics.presets import PresetMetric
 from mtgauge.registry import metric
 
-_SWITCHES = {"remap_side": "source", "remap_form": "dot", "lm_weight": 0.1}
+_SWITCHES = {"remap_side": "source", "remap_form": "dot"}
 WINDOW = 4096  # texts
 
 
@@ -48,8 +48,8 @@ class Cosine(PresetMetric):
     cost = "encoder"
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "default": LM_PRESETS["default"] | _SWITCHES,
-        "paper2020": LM_PRESETS["paper2020"] | _SWITCHES,
+        "default": LM_PRESETS["default"] | _SWITCHES | {"lm_weight": 0.125},
+        "paper2020": LM_PRESETS["paper2020"] | _SWITCHES | {"lm_weight": 0.1},
     }
 
     def __init__(
@@ -68,6 +68,7 @@ class Cosine(PresetMetric):
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
         lm_given: Literal["auto", "source", "nothing"] | None = None,
+        lm_prior: float | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
     ) -> None:
@@ -75,7 +76,8 @@ class Cosine(PresetMetric):
         self.against, self.multi_ref = against, multi_ref
         self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
         self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
+        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.lm_given, self.lm_prior = lm_given, lm_prior
         self.unescape, self.lowercase = unescape, lowercase
 
     @property

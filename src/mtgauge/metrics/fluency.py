@@ -5,7 +5,8 @@
 It looks at neither source nor reference, so it says nothing about meaning: it is the second term
 of XMoverScore and COSINE, and a probe of its own. In nats a token, 0 at best. The embedded model
 has seen translations with their sources and can also score a text given its source, which does
-judge meaning; XMoverScore and COSINE use that by default (lm_given=auto).
+judge meaning; XMoverScore and COSINE use that by default (lm_given=auto), and take `lm_prior`
+times the probability of the text alone off again: what is left is what the source explains.
 
     mtgauge.load("fluency")                          # the embedded model
     mtgauge.load("fluency:lm=gpt2,preset=paper2020")
@@ -35,7 +36,13 @@ from mtgauge.metrics.contextual import Case, cleaner
 from mtgauge.metrics.presets import PresetMetric
 from mtgauge.registry import metric
 
-_PAPER = {"lm_form": "mean", "lm_bos": False, "lm_short": "zero", "lm_given": "nothing"}
+_PAPER = {
+    "lm_form": "mean",
+    "lm_bos": False,
+    "lm_short": "zero",
+    "lm_given": "nothing",
+    "lm_prior": 0.0,
+}
 _PLAIN = {"unescape": False, "lowercase": "off"}
 LM_PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -43,6 +50,7 @@ LM_PRESETS: dict[str, dict[str, Any]] = {
         "lm_bos": True,
         "lm_short": "floor",
         "lm_given": "auto",
+        "lm_prior": 0.3,
         "unescape": True,
         "lowercase": "auto",
     },
@@ -64,7 +72,10 @@ class FluencyTerm:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
+        low, high = (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
+        if self.options.lm_given == "nothing" or not self.options.lm_prior:
+            return (low, high)
+        return (low - self.options.lm_prior * high, high - self.options.lm_prior * low)
 
     @property
     def conditional(self) -> bool:
@@ -79,12 +90,18 @@ class FluencyTerm:
         given = None
         if self.conditional and sources is not None:
             given = [clean(source) for source in sources]
-        elif self.options.lm_given == "source":
-            raise UsageError("lm_given=source needs the source texts: give them with -s.")
         return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos, given)
 
     def scores(self, texts: Sequence[str], sources: Sequence[str] | None = None) -> FloatArray:
-        """One score a text."""
+        """One score a text; given its source, `lm_prior` times its score alone is taken off."""
+        scores = self._scores(texts, sources)
+        if self.options.lm_prior and self.conditional and sources is not None:
+            alone = self._scores(texts, None)
+            empty = scores == self.bounds[0]
+            scores = np.where(empty, scores, scores - self.options.lm_prior * alone)
+        return scores
+
+    def _scores(self, texts: Sequence[str], sources: Sequence[str] | None) -> FloatArray:
         options = self.options
         logprobs, offsets = self.logprobs(texts, sources)
         empty = self.bounds[0] if options.lm_short == "floor" else 0.0
@@ -116,7 +133,8 @@ class Fluency(PresetMetric):
     cost = "encoder"
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
+        name: preset | {"lm_given": "nothing", "lm_prior": 0.0}
+        for name, preset in LM_PRESETS.items()
     }
 
     def __init__(
@@ -127,11 +145,13 @@ class Fluency(PresetMetric):
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
         lm_given: Literal["auto", "source", "nothing"] | None = None,
+        lm_prior: float | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
     ) -> None:
         self.preset, self.lm, self.lm_form = preset, lm, lm_form
-        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
+        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.lm_given, self.lm_prior = lm_given, lm_prior
         self.unescape, self.lowercase = unescape, lowercase
 
     @property
@@ -143,6 +163,8 @@ class Fluency(PresetMetric):
         return FluencyTerm(self.options).bounds
 
     def statistics(self, batch: Segments) -> FloatArray:
+        if "source" in self.needs and batch.sources is None:
+            raise UsageError("fluency:lm_given=source needs the source texts: give them with -s.")
         return FluencyTerm(self.options).scores(batch.hypotheses, batch.sources)[:, None]
 
     def versions(self) -> dict[str, str]:

@@ -123,10 +123,12 @@ def explain_pair(
 
         ends = np.array([0, len(left.vectors)]), np.array([0, len(right.vectors)])
         costs = cost_matrices(left.vectors, ends[0], right.vectors, ends[1], KINDS[distance])
-        (flow,) = transport(costs, [(left.weights, right.weights)], flow=True).flow or []
+        even = left.uniform and right.uniform
+        weights = None if even else [(left.weights, right.weights)]
+        (flow,) = transport(costs, weights, flow=True).flow or []
         matrix, flow = costs[0], drop_smallest(flow, dropout) if dropout else flow
     else:
-        matrix = 1.0 - (left.vectors @ right.vectors.T).astype(np.float64)
+        matrix = np.maximum(1.0 - (left.vectors @ right.vectors.T).astype(np.float64), 0.0)
         flow = best_matches(matrix, left.weights, right.weights, matching)
     links = tuple(
         Link(int(i), int(j), float(flow[i, j]), float(matrix[i, j])) for i, j in np.argwhere(flow)

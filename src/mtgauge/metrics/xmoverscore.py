@@ -26,7 +26,9 @@ language model stay yours to name):
 `matching` says how units meet: `transport` (the papers' way), or the best match of each unit of the
 translation (`precision`), of the source (`recall`), or their harmonic mean (`f`); these three give
 a mean cosine, so `distance`, `dropout` and `form` do not apply. `copy_penalty` times the share of
-words that were copied untranslated is subtracted.
+words that were copied untranslated is subtracted. The defaults were chosen on WMT15 and WMT16:
+matching, language-model weight and prior, copy penalty by the mean Pearson correlation with human
+judgements of segments over the to-English pairs.
 
 Limits: an encoder knows some languages only; a copy of the source is near its own vectors (see
 `copy_penalty`); scores of different language pairs do not compare.
@@ -95,8 +97,8 @@ class XMoverScore(ContextualMetric):
             "form": "one_minus",
             "remap_side": "source",
             "remap_form": "dot",
-            "lm_weight": 0.1,
-            "copy_penalty": 0.0,
+            "lm_weight": 0.125,
+            "copy_penalty": 0.5,
         },
         "paper2020": LM_PRESETS["paper2020"]
         | _PAPER
@@ -134,6 +136,7 @@ class XMoverScore(ContextualMetric):
         lm_bos: bool | None = None,
         lm_short: Literal["floor", "zero"] | None = None,
         lm_given: Literal["auto", "source", "nothing"] | None = None,
+        lm_prior: float | None = None,
         copy_penalty: float | None = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
@@ -144,7 +147,8 @@ class XMoverScore(ContextualMetric):
         self.dropout, self.form = dropout, form
         self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
         self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short, self.lm_given = lm_bos, lm_short, lm_given
+        self.lm_bos, self.lm_short = lm_bos, lm_short
+        self.lm_given, self.lm_prior = lm_given, lm_prior
         self.copy_penalty = copy_penalty
         self.unescape, self.lowercase = unescape, lowercase
 
