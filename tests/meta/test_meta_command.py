@@ -102,13 +102,24 @@ def test_scores_from_elsewhere_and_export(judged, tmp_path, capsys):
     assert back["chrf"]["n"] == 60
 
 
-def test_wrong_use_is_told(judged, capsys):
+def test_wrong_use_is_told(judged, tmp_path, capsys):
+    people = tmp_path / "people.tsv"
+    people.write_text("lp\thuman\tsystem\nde-en\t0.1\ta\nde-en\t0.2\tb\n")
     assert main(["meta", str(judged)]) == 2
     assert "Which metric?" in capsys.readouterr().err
     assert main(["meta", "-m", "chrf"]) == 2
     assert main(["meta", "nowhere.tsv", "-m", "chrf"]) == 3
     assert main(["meta", str(judged), "-m", "chrf", "-l", "german"]) == 2
     assert main(["meta", str(judged), "-m", "nonsense"]) == 2
+    for unused in (
+        ["--level", "system", "--by", "length"],
+        ["--level", "system", "--pool"],
+        ["--level", "segment", "--human", str(people)],
+        ["--surface"],
+        ["--lower", "chrf"],
+    ):
+        assert main(["meta", str(judged), "-m", "chrf", *unused]) == 2, unused
+    capsys.readouterr()
     assert main(["meta", str(judged), "--experiment", "5.5"]) == 2
     assert "There are: 000.1" in capsys.readouterr().err
 

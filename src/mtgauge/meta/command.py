@@ -111,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
     judgements = _judgements(args)
     if not specs and not any(item.scores or item.system_scores for item in judgements):
         raise UsageError("Which metric? Give -m bleu chrf, or --scores FILE.")
-    args.level = args.level or _level(judgements)
+    args.level = args.level or ("system" if args.human else _level(judgements))
+    _refuse_unused(args, judgements)
     cache = None if args.no_cache else RowCache(args.cache or default_folder())
     found = study(judgements, specs, args, cache, lenient=bool(args.experiment))
     if args.paper:
@@ -246,6 +247,26 @@ def _judgements(args: argparse.Namespace) -> list[Judgements]:
     if not found:
         raise UsageError("No judgements: give DATA, or --scores FILE with a column human.")
     return found
+
+
+def _refuse_unused(args: argparse.Namespace, judgements: Sequence[Judgements]) -> None:
+    """No option is ignored in silence."""
+    unused = {
+        "--by": args.by and args.level == "system",
+        "--pool": args.pool and args.level == "system",
+        "--human": args.human and args.level == "segment",
+    }
+    for option, idle in unused.items():
+        if idle:
+            raise UsageError(f"{option} has no meaning at {args.level} level.")
+    if args.surface and not args.experiment:
+        raise UsageError("--surface selects from the metrics of an --experiment.")
+    known = {name for item in judgements for name in (*item.scores, *item.system_scores)}
+    if strange := sorted(set(args.lower) - known):
+        have = ", ".join(sorted(known)) or "none"
+        raise UsageError(
+            f"--lower {strange[0]}: no such scores came from a file. There are: {have}."
+        )
 
 
 def _level(judgements: Sequence[Judgements]) -> Level:
