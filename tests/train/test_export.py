@@ -29,15 +29,15 @@ def padded(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return ids, mask
 
 
-@pytest.fixture
-def encoder(tiny_corpus: Path, tmp_path: Path) -> tuple[Path, Path]:
+@pytest.fixture(params=["blocks", "rows"])
+def encoder(tiny_corpus: Path, tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Path]:
     torch.manual_seed(0)
     shape = Shape(400, 64, 3, 4, 128)
     save(Student(shape, 24), shape, tmp_path / "student.safetensors")
     facts = tmp_path / "facts.json"
     facts.write_text('{"licence": "Apache-2.0"}')
     weights = tmp_path / "student.safetensors"
-    export("encoder", weights, tiny_corpus / "tokenizer.json", tmp_path / "m", facts)
+    export("encoder", weights, tiny_corpus, tmp_path / "m", facts, request.param)
     return tmp_path / "m", weights
 
 
@@ -53,7 +53,7 @@ def test_the_encoder_agrees_with_torch_and_ignores_its_neighbours(
     assert len(found) == len(states) == 4
     for got, want in zip(found, states, strict=True):
         flat = np.concatenate([got[0], got[1][:4]])
-        assert np.abs(flat - want.numpy()).max() < 0.05  # int8 weights; states are about 1
+        assert np.abs(flat - want.numpy()).max() < 0.15  # 7-bit weights; states are about 1
     alone = session.run(None, {"input_ids": ids[1:, :4], "attention_mask": mask[1:, :4]})
     for got, want in zip(alone, found, strict=True):
         assert np.allclose(got[0], want[1][:4], atol=1e-5)
@@ -68,13 +68,14 @@ def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:
     assert (card["kind"], card["licence"], card["layers"]) == ("encoder", "Apache-2.0", 3)
 
 
+@pytest.mark.parametrize("form", ["blocks", "rows"])
 def test_the_language_model_agrees_with_torch_and_skips_the_source(
-    tiny_corpus: Path, tmp_path: Path
+    tiny_corpus: Path, tmp_path: Path, form: str
 ) -> None:
     torch.manual_seed(0)
     shape = Shape(400, 64, 2, 4, 128, embedding=32)
     save(Causal(shape), shape, tmp_path / "f.safetensors")
-    export("fluency", tmp_path / "f.safetensors", tiny_corpus / "tokenizer.json", tmp_path / "m")
+    export("fluency", tmp_path / "f.safetensors", tiny_corpus, tmp_path / "m", form=form)
     session = ort.InferenceSession(str(tmp_path / "m" / "model.onnx"))
     given = [1, 300, 301, SEP, 270, 280, 2]
     rows = [*ROWS, given]
