@@ -101,3 +101,18 @@ def test_a_pair_is_framed_for_the_language_model(tiny_corpus: Path) -> None:
     assert pair.tokens[0] == "<s>"
     assert pair.tokens[-1] == "</s>"
     assert pair.ids.index(SEP) + 1 == pair.type_ids.index(1)
+
+
+def test_exported_models_come_back_to_torch(tiny_corpus: Path, tmp_path: Path) -> None:
+    from mtgauge.train.causal_restore import causal_from_onnx
+
+    torch.manual_seed(0)
+    shape = Shape(400, 64, 2, 4, 128, embedding=32)
+    save(Causal(shape), shape, tmp_path / "f.safetensors")
+    export("fluency", tmp_path / "f.safetensors", tiny_corpus, tmp_path / "m")
+    again = causal_from_onnx(tmp_path / "m" / "model.onnx")
+    assert again.shape == shape
+    batch = Ragged.of(ROWS)
+    with torch.no_grad():
+        difference = again(batch) - load_causal(tmp_path / "f.safetensors")(batch)
+    assert difference.abs().max() < 0.02

@@ -5,7 +5,8 @@
     mtgauge train fluency --corpus CORPUS --out DIR --seconds 300
     mtgauge train export  --weights FILE --corpus CORPUS --out DIR
 
-`encoder` and `fluency` resume from weights alone (`--start`). Judged segments given by `--judged`
+`encoder` and `fluency` resume from weights alone (`--start`): of an earlier run, or of the exported
+model, so that the package's own models can be trained on. Judged segments given by `--judged`
 are scored at every checkpoint, to choose by; keep the test set away from them.
 """
 
@@ -62,7 +63,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="how weights become int8: closest, or fastest")  # fmt: skip
         parser.add_argument("--facts", type=path, help="JSON with more of the card's keys")
         return
-    parser.add_argument("--start", type=path, help="weights to go on from (safetensors)")
+    parser.add_argument("--start", type=path, help="weights to go on from: safetensors, or .onnx")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--rate", type=float, default=4e-4 if name == "encoder" else 1.5e-3)
@@ -165,12 +166,16 @@ def _encoder(args: argparse.Namespace) -> int:
 
 
 def _start(path: Path) -> dict[str, object]:
-    """Weights of a student, from safetensors or from int8 rows (.npz)."""
+    """Weights of a student, from safetensors, int8 rows (.npz) or an exported model (.onnx)."""
     from mtgauge.train.encoder import load_weights
+    from mtgauge.train.restore import encoder_from_onnx
     from mtgauge.train.teacher import load_rows
 
     if path.suffix == ".npz":
         return {"encoder." + name: value for name, value in load_rows([path]).items()}
+    if path.suffix == ".onnx":
+        state = encoder_from_onnx(path).state_dict()
+        return {"encoder." + name: value for name, value in state.items()}
     return dict(load_weights(path)[0])
 
 
@@ -186,6 +191,7 @@ def _shape(args: argparse.Namespace, inner: int, embedding: int = 0) -> Shape:
 def _fluency(args: argparse.Namespace) -> int:
     import torch
 
+    from mtgauge.train.causal_restore import causal_from_onnx
     from mtgauge.train.fluency import FluencySettings, load_causal, train_fluency
     from mtgauge.train.model import Causal
     from mtgauge.train.reader import Reader
@@ -196,7 +202,10 @@ def _fluency(args: argparse.Namespace) -> int:
     corpus = Corpus.load(args.corpus, _device(args.device))
     _say_shares(corpus.shares)
     shape = _shape(args, 4 * args.dim, args.embedding)
-    model = load_causal(args.start) if args.start else Causal(shape)
+    if args.start and args.start.suffix == ".onnx":
+        model = causal_from_onnx(args.start)
+    else:
+        model = load_causal(args.start) if args.start else Causal(shape)
     judged = _judged(args)
     settings = FluencySettings(
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
