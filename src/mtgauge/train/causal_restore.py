@@ -1,4 +1,4 @@
-"""The package's language model back in torch, from its ONNX file: what further training starts from.
+"""The package's language model back in torch, from its ONNX file: to be trained further.
 
     model = causal_from_onnx(Path("models/fluency/model.onnx"))
 
