@@ -40,19 +40,22 @@ def render(
         return "".join("\t".join(cells) + "\n" for cells in long_table(rows))
     draw = markdown if format == "markdown" else plain
     blocks = []
-    for data, level in dict.fromkeys((row.data, row.level) for row in rows):
-        mine = [row for row in rows if (row.data, row.level) == (data, level)]
+    whole = [row for row in rows if "[" not in row.data]
+    for data, level in dict.fromkeys((row.data, row.level) for row in whole):
+        mine = [row for row in whole if (row.data, row.level) == (data, level)]
         for statistic in (*STATISTICS, "robust_pearson", *ACCURACIES):
             if any(not math.isnan(row.values.get(statistic, math.nan)) for row in mine):
                 title = f"{data}, {level} level: {TITLES[statistic]}"
                 blocks.append(title + "\n\n" + draw(pivot(mine, statistic)))
-        blocks.append(
-            f"{data}, {level} level: 95 % intervals of Pearson r (bootstrap)\n\n"
-            + draw(pivot(mine, "pearson", intervals=True))
-        )
-        blocks += _verdicts(
-            [c for c in comparisons if (c.data, c.level) == (data, level)], draw, matrix
-        )
+        if any("pearson" in row.intervals for row in mine):
+            title = f"{data}, {level} level: 95 % intervals of Pearson r (bootstrap)"
+            blocks.append(title + "\n\n" + draw(pivot(mine, "pearson", intervals=True)))
+        here = [c for c in comparisons if (c.data, c.level) == (data, level)]
+        blocks += _verdicts(here, draw, matrix)
+        parts = [row for row in rows if row.data.startswith(f"{data}[") and row.level == level]
+        if parts:
+            title = f"{data}, {level} level: Pearson r by slice (number of translations)"
+            blocks.append(title + "\n\n" + draw(by_slice(parts)))
     notes = notes_of(rows)
     if notes:
         blocks.append("Notes\n\n" + "\n".join(f"- {note}" for note in notes))
@@ -72,6 +75,21 @@ def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> Gr
     counts = {row.lp: row.pairs.get(statistic, row.n) for row in rows}
     what = "pairs" if any(statistic in row.pairs for row in rows) else "n"
     grid.append([what, *(str(counts[lp]) for lp in lps)])
+    return grid
+
+
+def by_slice(rows: Sequence[Row]) -> Grid:
+    """Metrics and slices down, language pairs across, each cell with its number of points."""
+    lps = list(dict.fromkeys(row.lp for row in rows))
+    grid = [["metric", "slice", *lps]]
+    for metric in dict.fromkeys(row.metric for row in rows):
+        for data in dict.fromkeys(row.data for row in rows):
+            mine = {row.lp: row for row in rows if (row.metric, row.data) == (metric, data)}
+            cells = [
+                f"{_cell(mine[lp], 'pearson', False)} ({mine[lp].n})" if lp in mine else "-"
+                for lp in lps
+            ]
+            grid.append([metric, data.partition("[")[2].rstrip("]"), *cells])
     return grid
 
 
