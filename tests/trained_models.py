@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from torch import nn
 
-from mtgauge.train import encoder as train_encoder
-from mtgauge.train.export import export
+from mtgauge.encode.embedded import fingerprint
+from mtgauge.train.corpus import with_frame
+from mtgauge.train.export import measure_peaks
+from mtgauge.train.graph import encoder_graph
 from mtgauge.train.model import Encoder, Shape
 
 ENGLISH = (
@@ -20,12 +22,6 @@ ENGLISH = (
 GERMAN = {word: f"{word[::-1]}en" if word.isalpha() else word for word in ENGLISH}
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<mask>", "<sep>")
 SHAPE = Shape(len(SPECIAL) + 2 * len(ENGLISH), 32, 2, 4, 64, positions=64)
-
-
-class _Holder(nn.Module):
-    def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
-        self.encoder = encoder
 
 
 def write_tokenizer(path: Path) -> Path:
@@ -38,17 +34,27 @@ def write_tokenizer(path: Path) -> Path:
     return path
 
 
-def write_encoder(folder: Path) -> tuple[Path, Path]:
-    """(model folder, torch weights) of a random encoder of two layers."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_encoder(folder: Path) -> Path:
+    """The model folder of a random encoder of two layers."""
     torch.manual_seed(7)
-    weights = folder / "weights.safetensors"
-    train_encoder.save(_Holder(Encoder(SHAPE)), SHAPE, weights)
+    encoder = Encoder(SHAPE)
+    rows = [[1, *range(6, 6 + n), 2] for n in (4, 9, 30)]
+    weights = {name: w.numpy() for name, w in encoder.state_dict().items()}
+    graph = encoder_graph(
+        weights, SHAPE.heads, SHAPE.layers, SHAPE.dim, measure_peaks(encoder.eval(), rows)
+    )
     model = folder / "encoder"
-    facts = folder / "facts.json"
-    facts.write_text('{"special_tokens": {"pad": "<pad>"}, "languages": ["de", "en", "fr"]}')
-    export("encoder", weights, write_tokenizer(folder / "plain.json"), model, facts)
-    return model, weights
+    model.mkdir(parents=True, exist_ok=True)
+    (model / "model.onnx").write_bytes(graph.SerializeToString())
+    tokenizer = with_frame(Tokenizer.from_file(str(write_tokenizer(folder / "plain.json"))))
+    tokenizer.save(str(model / "tokenizer.json"))
+    card = {
+        "name": "tiny", "kind": "encoder", "layers": SHAPE.layers, "max_length": SHAPE.positions,
+        "languages": ["de", "en", "fr"], "special_tokens": {"pad": "<pad>"},
+        "fingerprint": fingerprint(model),
+    }  # fmt: skip
+    (model / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    return model
 
 
 def write_judged(

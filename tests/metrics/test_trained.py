@@ -41,7 +41,7 @@ def run(*arguments: object) -> None:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with data, an encoder, and one trained model of each kind."""
     home = tmp_path_factory.mktemp("trained")
-    encoder, _ = write_encoder(home)
+    encoder = write_encoder(home)
     write_judged(home / "train.tsv", 240, 1)
     write_judged(home / "dev.tsv", 320, 2)
     write_judged(home / "test.tsv", 60, 3)

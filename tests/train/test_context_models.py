@@ -126,7 +126,7 @@ def test_dropout_has_one_mask_a_sequence() -> None:
 
 def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
     """A head is trained on live vectors on a GPU, on stored ones on a CPU."""
-    folder, _ = write_encoder(tmp_path)
+    folder = write_encoder(tmp_path)
     encoder = OnnxEncoder(folder, Settings())
     texts = ["the cat sees a dog .", "near", "the old city likes warm bread and cold bread"]
     stored = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "vectors", quiet=True)
@@ -143,7 +143,7 @@ def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
 
 
 def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
-    encoder = OnnxEncoder(write_encoder(tmp_path)[0], Settings())
+    encoder = OnnxEncoder(write_encoder(tmp_path), Settings())
     calls: list[int] = []
     forward = encoder.forward
 

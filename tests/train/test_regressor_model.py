@@ -23,7 +23,7 @@ VIEWS = {"hyp+src/hyp+ref": 0.5, "hyp+ref": 0.25, "hyp+src": 0.25}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_encoder(tmp_path_factory.mktemp("encoder"))[0]
+    return write_encoder(tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture

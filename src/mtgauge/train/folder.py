@@ -28,6 +28,7 @@ from mtgauge._version import __version__
 from mtgauge.metrics.trained import fingerprint
 from mtgauge.train import int8
 from mtgauge.train.context_models import ContextModel
+from mtgauge.train.export import measure_peaks
 from mtgauge.train.graph import Graph
 from mtgauge.train.regressor_model import EmbeddedPairs, Regressor
 
@@ -52,11 +53,17 @@ def write_context(out: Path, model: ContextModel, card: dict[str, Any]) -> None:
     _finish(out, model, card | {"mix": mix})
 
 
-def write_regressor(out: Path, model: Regressor, card: dict[str, Any], tokenizer: Path) -> None:
+def write_regressor(
+    out: Path,
+    model: Regressor,
+    card: dict[str, Any],
+    tokenizer: Path,
+    sample: Sequence[Sequence[int]],
+) -> None:
     """The encoder side and the head; they are apart, since two views share the encoder."""
     model = model.cpu().eval()
     if isinstance(model.encoder, EmbeddedPairs):
-        graph = regressor_graph(model.encoder, model.pool)
+        graph = regressor_graph(model.encoder, model.pool, sample)
     else:
         names = list(card["inputs"])
         example = tuple(torch.ones(2, 5, dtype=torch.long) for _ in names)
@@ -78,11 +85,16 @@ def write_regressor(out: Path, model: Regressor, card: dict[str, Any], tokenizer
     _finish(out, model, card | {"tokenizer_sha256": digest})
 
 
-def regressor_graph(pairs: EmbeddedPairs, pool: str) -> onnx.ModelProto:
-    """The package's encoder with token types, and the vector of an input: (n, width)."""
+def regressor_graph(
+    pairs: EmbeddedPairs, pool: str, sample: Sequence[Sequence[int]]
+) -> onnx.ModelProto:
+    """The package's encoder with token types, and the vector of an input: (n, width).
+
+    `sample` holds inputs as piece numbers, on which the size of activations is measured.
+    """
     shape = pairs.encoder.shape
     w = {k: v.detach().float().numpy() for k, v in pairs.encoder.state_dict().items()}
-    g = Graph()
+    g = Graph(measure_peaks(pairs.encoder, [list(row) for row in sample]))
     types = g.constant(pairs.types.weight.detach().float().numpy(), "types")
     x = g.node(
         "Add",

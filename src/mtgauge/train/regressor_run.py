@@ -175,5 +175,5 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         **({"test_pearson": rounded(test)} if test else {}),
         "data": data_facts(args, data),
     }
-    write_regressor(args.out, model, card, setting.tokenizer)
+    write_regressor(args.out, model, card, setting.tokenizer, kept.task.sample(200))
     return card

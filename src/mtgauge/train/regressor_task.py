@@ -184,6 +184,19 @@ class RegressorTask:
             found |= {f"{view} {lp}": r for lp, r in result.items()} | {view: averages[-1]}
         return found | {"average": float(np.mean(averages))}
 
+    def sample(self, most: int) -> list[list[int]]:
+        """Inputs of some validation rows as piece numbers, each slot in turn."""
+        found: list[list[int]] = []
+        for view in self.views:
+            at = np.flatnonzero(self.texts[id(self.dev)].has(view))[:most]
+            for slot in INPUTS[view]:
+                packed = self.texts[id(self.dev)].pack(slot, at, self.langs, False)
+                found += [
+                    ids[real == 1].tolist()
+                    for ids, real in zip(packed.ids, packed.mask, strict=True)
+                ]
+        return found
+
     def _forward(self, rows: Rows, batch: Batch) -> Tensor:
         texts = self.texts[id(rows)]
         inputs = {

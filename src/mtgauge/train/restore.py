@@ -54,6 +54,7 @@ def _weights(
         if n.op_type == "Gather" and n.input[1] == "input_ids" and n.input[0] != "pieces.w"
     )
     found["pieces.weight"] = tables["pieces.w"].astype(np.float32) * tables[scale]
+    made_by = {output: n for n in nodes for output in n.output}
     attention = [n for n in nodes if n.op_type == "MultiHeadAttention"]
     norms = [n for n in nodes if n.op_type == "LayerNormalization"]
     names = ["norm"] + [f"blocks.{i}.norm{k}" for i in range(len(attention)) for k in (1, 2)]
@@ -64,10 +65,21 @@ def _weights(
         found[f"blocks.{i}.qkv.bias"] = tables[node.input[3]].copy()
         for part in ("qkv", "out", "up", "down"):
             name = f"blocks.{i}.{part}"
-            whole = tables[f"{name}.w"].astype(np.float32) - 128
-            blocks = whole * tables[f"{name}.s"].reshape(whole.shape[:2])[..., None]
-            found[f"{name}.weight"] = blocks.reshape(len(whole), -1)
+            weight = tables[f"{name}.w"].T.astype(np.float32) * tables[f"{name}.s"][:, None]
+            found[f"{name}.weight"] = weight * _balance(made_by, tables, f"{name}.w")
             if part != "qkv":
                 found[f"{name}.bias"] = tables[f"{name}.b"].copy()
     heads = next(a.i for a in attention[0].attribute if a.name == "num_heads")
     return found, int(heads)
+
+
+def _balance(
+    made_by: dict[str, onnx.NodeProto], tables: dict[str, np.ndarray], weight: str
+) -> Float | float:
+    """The factors by which a layer's input channels were made smaller, 1 where they were not."""
+    product = next(n for n in made_by.values() if weight in n.input)
+    stretched = made_by[made_by[made_by[product.input[0]].input[0]].input[0]]
+    before = made_by[stretched.input[0]]
+    if before.op_type == "Mul" and before.input[1] in tables:
+        return np.asarray(tables[before.input[1]], dtype=np.float32)
+    return 1.0
