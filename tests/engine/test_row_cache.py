@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sqlite3
 
 import numpy as np
@@ -108,6 +110,27 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     again = RowCache(tmp_path)
     again.rows(Breaks(), _batch(["one", "two", "three"]))
     assert (again.hits, again.misses) == (2, 1)
+
+
+def _die_while_writing(folder):
+    cache = RowCache(folder)
+    cache._store.execute("BEGIN IMMEDIATE")
+    cache._store.execute("INSERT INTO rows VALUES (?, ?)", (b"half", b"written"))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_process_leaves_a_whole_file(tmp_path):
+    RowCache(tmp_path).rows(Length(), _batch(["before"]))
+    worker = multiprocessing.get_context("fork").Process(
+        target=_die_while_writing, args=(tmp_path,)
+    )
+    worker.start()
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
+    cache = RowCache(tmp_path)
+    cache.rows(Length(), _batch(["before", "after"]))
+    assert (cache.hits, cache.misses) == (1, 1)
+    assert cache._store.execute("SELECT count(*) FROM rows").fetchone() == (2,)
 
 
 def _fill(folder, start):

@@ -39,7 +39,7 @@ from mtgauge.data.judgements import (
 from mtgauge.errors import InputError
 
 _SEGMENTS, _SYSTEMS, _RANKS = "DA-seglevel.csv", "DA-syslevel.csv", "RR-seglevel.csv"
-_HUMAN = re.compile(r"(?:human|ref(?:erence)?[-_.]?[a-z0-9]?)", re.IGNORECASE)
+_HUMAN = re.compile(r"human(?:[-_.]\w+)?|ref(?:erence)?[-_.]?[a-z0-9]?", re.IGNORECASE)
 
 
 def is_wmt_folder(folder: Path) -> bool:
