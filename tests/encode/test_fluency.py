@@ -106,6 +106,16 @@ def test_windows_with_a_prefix_score_each_token_once(n: int, prefix: int, size: 
     assert scored == ids[prefix:]
 
 
+def test_scores_are_remembered_for_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnx()
+    first, _ = model.logprobs(["cat", "the dog"])
+    monkeypatch.setattr(model, "forward", None)
+    again, _ = model.logprobs(["the dog", "cat"])
+    np.testing.assert_array_equal(again, [*first[1:], first[0]])
+    with pytest.raises(TypeError):
+        model.logprobs(["the dog"], given=["der hund"])
+
+
 def test_mean_is_floored_and_empty_is_the_floor() -> None:
     means = mean_scores(np.array([-1.0, -3.0, -50.0]), np.array([0, 2, 3, 3]))
     np.testing.assert_array_equal(means, [-2.0, FLOOR, FLOOR])

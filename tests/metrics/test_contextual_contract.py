@@ -14,6 +14,7 @@ import pytest
 
 import test_contract as contract
 from mtgauge import encode, registry
+from mtgauge.data.segments import Segments
 from mtgauge.encode import fluency, hub
 from mtgauge.metrics.base import Metric
 from tiny_models import encoder_folders, language_model_folders
@@ -51,6 +52,14 @@ def _tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def _forget() -> None:
     encode.load_encoder.cache_clear()
     encode.load_language_model.cache_clear()
+
+
+@pytest.mark.usefixtures("_tiny")
+@pytest.mark.parametrize("name", NAMES)
+def test_no_segments_give_no_rows(name: str) -> None:
+    metric = registry.load(name)
+    rows = metric.statistics(Segments([], [], [], "de-en"))
+    assert rows.shape == (0, len(metric.columns))
 
 
 @pytest.mark.usefixtures("_tiny")

@@ -23,6 +23,8 @@ max_length, special_tokens, languages, lowercase, fingerprint).
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,10 +34,11 @@ from numpy.typing import NDArray
 
 from mtgauge.encode import Settings
 from mtgauge.encode.embedded import TOKENS, ModelFolder
-from mtgauge.encode.ragged import IntArray, distinct, offsets_of, take
+from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
+REMEMBERED = 50_000  # texts whose scores stay in memory, some 30 MB, for other metrics of a run
 FLOOR = -20.0  # nats a token; a uniform guess over 30,000 tokens is -10.3
 
 
@@ -54,6 +57,8 @@ class LanguageModel:
     def __init__(self, settings: Settings) -> None:
         if settings.tokens_per_batch:
             self.tokens_per_batch = settings.tokens_per_batch
+        self._window: OrderedDict[tuple[bool, str | None, str], FloatArray] = OrderedDict()
+        self._lock = threading.RLock()
 
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
         """Tokens of each text; with `bos` a begin-of-text token leads, which is not scored."""
@@ -71,15 +76,22 @@ class LanguageModel:
         self, texts: Sequence[str], bos: bool = True, given: Sequence[str] | None = None
     ) -> tuple[FloatArray, IntArray]:
         """Log-probability of every scored token of every text, ragged; `given` are sources."""
-        if given is None:
-            unique, index = distinct(texts)
-            rows = [(ids, 0) for ids in self.token_ids(unique, bos)]
-        else:
-            pairs, index = distinct(list(zip(given, texts, strict=True)))
-            rows = [self._fit(*ids) for ids in self.pair_ids(pairs)]
-        packed, offsets = self._score(rows)
-        chosen, new_offsets = take(offsets, index)
-        return packed[chosen], new_offsets
+        sources: Sequence[str | None] = [None] * len(texts) if given is None else given
+        names = [(bos, source, text) for source, text in zip(sources, texts, strict=True)]
+        with self._lock:
+            found = {name: self._window[name] for name in names if name in self._window}
+            fresh = [name for name in dict.fromkeys(names) if name not in found]
+            if given is None:
+                rows = [(ids, 0) for ids in self.token_ids([n[2] for n in fresh], bos)]
+            else:
+                pairs = [(n[1] or "", n[2]) for n in fresh]
+                rows = [self._fit(*ids) for ids in self.pair_ids(pairs)]
+            found |= dict(zip(fresh, self._score(rows), strict=True))
+            self._window |= {name: found[name] for name in fresh}
+            while len(self._window) > REMEMBERED:
+                self._window.popitem(last=False)
+        blocks = [found[name] for name in names]
+        return np.concatenate(blocks or [np.empty(0)]), offsets_of([len(b) for b in blocks])
 
     def _fit(self, prefix: list[int], text: list[int]) -> tuple[list[int], int]:
         """Tokens of a pair and the length of its prefix, whose source is cut if it must be."""
@@ -88,7 +100,7 @@ class LanguageModel:
             prefix = [*prefix[: room - 1], prefix[-1]]
         return [*prefix, *text], len(prefix)
 
-    def _score(self, rows: list[tuple[list[int], int]]) -> tuple[FloatArray, IntArray]:
+    def _score(self, rows: list[tuple[list[int], int]]) -> list[FloatArray]:
         """Log-probabilities of (tokens, number of leading ones that are not scored)."""
         windows = [
             (text, start, part)
@@ -102,9 +114,7 @@ class LanguageModel:
                 results[i] = row
         for (text, start, _), row in zip(windows, results, strict=True):
             scored[text].append(row[start:])
-        blocks = [np.concatenate(parts) if parts else np.empty(0) for parts in scored]
-        offsets = offsets_of([len(block) for block in blocks])
-        return np.concatenate(blocks) if blocks else np.empty(0), offsets
+        return [np.concatenate(parts) if parts else np.empty(0) for parts in scored]
 
     def _run(self, parts: list[list[int]]) -> list[FloatArray]:
         lengths = np.array([len(p) for p in parts])
@@ -220,6 +230,8 @@ class HubLanguageModel(LanguageModel):
             self.tokens_per_batch = 8192 if self.place.device.startswith("cuda") else 1024
 
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
+        if not texts:
+            return []  # which transformers cannot do
         rows = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
         if not bos:
             return [list(row) for row in rows]

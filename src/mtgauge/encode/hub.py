@@ -234,6 +234,8 @@ class HubEncoder(Encoder):
         return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
+        if not texts:
+            return pack([])  # which transformers cannot do
         if not self.tokenizer.is_fast:
             return self._tokenize_slowly(texts)
         batch = self.tokenizer(

@@ -147,9 +147,8 @@ class ContextualMetric(PresetMetric):
 
     def versions(self) -> dict[str, str]:
         """The model in force, as name@fingerprint/layer; the signature carries it."""
-        layer = self.layers()
-        number = self.model.resolve(layer)
-        return {"model": f"{self.model.name}@{self.model.fingerprint[:8]}/{min(number)}"}
+        layers = "+".join(map(str, self.model.resolve(self.layers())))
+        return {"model": f"{self.model.name}@{self.model.fingerprint[:8]}/{layers}"}
 
     def labels(self, units: Units, text: str) -> tuple[str, ...]:
         """What to show for the units of one text."""

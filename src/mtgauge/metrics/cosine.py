@@ -21,7 +21,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
-from mtgauge.encode.remap import find_remap
+from mtgauge.encode.remap import Remap, find_remap
 from mtgauge.encode.sentence import SentenceEncoder, load_sentence_encoder
 from mtgauge.metrics.base import Explanation, FloatArray
 from mtgauge.metrics.contextual import (
@@ -110,21 +110,27 @@ class Cosine(PresetMetric):
         warn_of_language(self, self.model, batch, self.against)
         pairs, rows = text_pairs(self.name, batch, self.against, cleaner(o, self.model.lowercase))
         left_lang = batch.source_lang if self.against == "source" else batch.target_lang
+        remap = self._load_remap(batch)
         scores = np.empty(len(pairs))
         for start in range(0, len(pairs), WINDOW):
             window = pairs[start : start + WINDOW]
-            left = self._vectors([x for x, _ in window], self.against, left_lang, batch.lang)
-            right = self._vectors(
-                [y for _, y in window], "hypothesis", batch.target_lang, batch.lang
-            )
+            left = self._vectors([x for x, _ in window], self.against, left_lang, remap)
+            right = self._vectors([y for _, y in window], "hypothesis", batch.target_lang, remap)
             scores[start : start + WINDOW] = np.einsum("nd,nd->n", left, right)
         table = reduce_pairs(self, scores[:, None], rows, len(batch), self.multi_ref)
         if self.has_lm:
             table[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses, batch.sources)
         return table
 
+    def _load_remap(self, batch: Segments) -> Remap | None:
+        if self.remap == "none":
+            return None
+        remap = find_remap(self.remap, batch.lang)
+        remap.check(self.model.fingerprint, self.model.layer, batch.lang, "sentence")
+        return remap
+
     def _vectors(
-        self, texts: list[str], side: str, lang: str | None, pair: str | None
+        self, texts: list[str], side: str, lang: str | None, remap: Remap | None
     ) -> FloatArray:
         """Sentence vectors of length 1; a text without tokens has the zero vector, cosine 0."""
         o = self.options
@@ -132,9 +138,7 @@ class Cosine(PresetMetric):
         vectors, cut = self.model.encode(unique, lang)
         if cut:
             self.notes["truncated"] += cut
-        if self.remap != "none":
-            remap = find_remap(self.remap, pair)
-            remap.check(self.model.fingerprint, self.model.layer, pair, "sentence")
+        if remap is not None:
             vectors = remap.move(vectors, side, o.remap_side == "both", o.remap_form)
         wide = vectors.astype(np.float64)
         norms = np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-30)

@@ -25,6 +25,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_language_model
@@ -94,22 +95,23 @@ class FluencyTerm:
 
     def scores(self, texts: Sequence[str], sources: Sequence[str] | None = None) -> FloatArray:
         """One score a text; given its source, `lm_prior` times its score alone is taken off."""
-        scores = self._scores(texts, sources)
-        if self.options.lm_prior and self.conditional and sources is not None:
-            alone = self._scores(texts, None)
-            empty = scores == self.bounds[0]
-            scores = np.where(empty, scores, scores - self.options.lm_prior * alone)
-        return scores
-
-    def _scores(self, texts: Sequence[str], sources: Sequence[str] | None) -> FloatArray:
         options = self.options
+        scores, known = self._scores(texts, sources)
+        if options.lm_prior and self.conditional and sources is not None:
+            scores = scores - options.lm_prior * self._scores(texts, None)[0]
+        return np.where(known, scores, self.bounds[0] if options.lm_short == "floor" else 0.0)
+
+    def _scores(
+        self, texts: Sequence[str], sources: Sequence[str] | None
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Scores, and for which texts there was something to score."""
         logprobs, offsets = self.logprobs(texts, sources)
-        empty = self.bounds[0] if options.lm_short == "floor" else 0.0
-        means = mean_scores(logprobs, offsets)
         scored = np.diff(offsets)
         # Without a begin-of-text token the first token counts as a token but is not scored.
-        tokens = scored + (not options.lm_bos)
-        return np.where(scored > 0, published(means, tokens, options.lm_form), empty)
+        tokens = scored + (not self.options.lm_bos)
+        means = mean_scores(logprobs, offsets)
+        filled = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        return published(means, tokens, self.options.lm_form), (scored > 0) & filled
 
     def versions(self) -> dict[str, str]:
         given = "source" if self.conditional else "nothing"
