@@ -59,6 +59,16 @@ def test_the_encoder_agrees_with_torch_and_ignores_its_neighbours(
         assert np.allclose(got[0], want[1][:4], atol=1e-5)
 
 
+def test_the_encoder_comes_back_to_torch(encoder: tuple[Path, Path]) -> None:
+    from mtgauge.train.restore import encoder_from_onnx
+
+    folder, weights = encoder
+    again, batch = encoder_from_onnx(folder / "model.onnx"), Ragged.of(ROWS)
+    with torch.no_grad():
+        for got, want in zip(again(batch), load_encoder(weights)(batch), strict=True):
+            assert (got - want).abs().max() < 0.15
+
+
 def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:
     from mtgauge.encode.embedded import fingerprint
 

@@ -65,8 +65,13 @@ def _weights(
         found[f"blocks.{i}.qkv.bias"] = tables[node.input[3]].copy()
         for part in ("qkv", "out", "up", "down"):
             name = f"blocks.{i}.{part}"
-            weight = tables[f"{name}.w"].T.astype(np.float32) * tables[f"{name}.s"][:, None]
-            found[f"{name}.weight"] = weight * _balance(made_by, tables, f"{name}.w")
+            whole, scale = tables[f"{name}.w"], tables[f"{name}.s"]
+            if whole.ndim == 3:  # the form `blocks`: around 128, a scale a block
+                parts = (whole.astype(np.float32) - 128) * scale[..., None]
+                found[f"{name}.weight"] = parts.reshape(len(whole), -1)
+            else:
+                weight = whole.T.astype(np.float32) * scale[:, None]
+                found[f"{name}.weight"] = weight * _balance(made_by, tables, f"{name}.w")
             if part != "qkv":
                 found[f"{name}.bias"] = tables[f"{name}.b"].copy()
     heads = next(a.i for a in attention[0].attribute if a.name == "num_heads")
