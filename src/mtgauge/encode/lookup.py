@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class Lookup:
         """The texts as numbers of their distinct words, and the vectors of those."""
         if len(self._row) > _REMEMBERED:
             self._row.clear()
-        distinct = list(dict.fromkeys(word for text in texts for word in text))
+        distinct = list(dict.fromkeys(itertools.chain.from_iterable(texts)))
         self._find(distinct)
         number = dict.fromkeys(distinct, _DROP)
         rows: list[int] = []
@@ -95,7 +96,7 @@ class Lookup:
         if (at == _MADE).any():
             table[at == _MADE] = self._make([w for w in distinct if self._row[w] == _MADE])
         made = at == _MADE if not self.vectors.has_subwords else np.zeros(len(at), dtype=bool)
-        numbered = [np.array([number[w] for w in text], dtype=np.int64) for text in texts]
+        numbered = [np.array([*map(number.__getitem__, t)], dtype=np.int64) for t in texts]
         kept = [text[text >= 0] for text in numbered]
         known = np.array([len(t) - int(made[t].sum()) for t in kept], dtype=np.int64)
         missing = sum(map(len, numbered)) - int(known.sum())

@@ -35,30 +35,37 @@ UNSPACED = (
 _NOT_CHINESE = re.compile("[^\u4e00-\u9fff]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 
-# The Penn Treebank rules in the order in which they must apply; each entry may see the spaces
-# that the ones before it put in.
-_TREEBANK: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r'^"'), "``"),
-    (re.compile(r"``"), " `` "),
-    (re.compile(r"([ (\[{<])(?:\"|'')"), r"\1 `` "),
-    (re.compile(r"([:,])(\D)"), r" \1 \2"),
-    (re.compile(r"([:,])$"), r" \1 "),
-    (re.compile(r"\.\.\."), " ... "),
-    (re.compile(r"([;@#$%&])"), r" \1 "),
-    # a final full stop, with any brackets and quotes that close after it
-    (re.compile(r"([^.])(\.[\])}>\"']*)\s*$"), r"\1 \2 "),
-    (re.compile(r"([?!])"), r" \1 "),
-    (re.compile(r"([^'])' "), r"\1 ' "),
-    (re.compile(r"([\[\](){}<>]|--)"), r" \1 "),
-    (re.compile(r"^|$"), " "),
+# The Penn Treebank rules in the order in which they must apply; each may see the spaces that the
+# ones before it put in. The characters before a rule are those without which it cannot apply.
+_TREEBANK: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = tuple(
+    (frozenset(characters), re.compile(pattern), replacement)
+    for characters, pattern, replacement in (
+        ('"', r'^"', "``"),
+        ('`"', r"``", " `` "),
+        ("\"'", r"([ (\[{<])(?:\"|'')", r"\1 `` "),
+        (":,", r"([:,])(\D)", r" \1 \2"),
+        (":,", r"([:,])$", r" \1 "),
+        (".", r"\.\.\.", " ... "),
+        (";@#$%&", r"([;@#$%&])", r" \1 "),
+        # a final full stop, with any brackets and quotes that close after it
+        (".", r"([^.])(\.[\])}>\"']*)\s*$", r"\1 \2 "),
+        ("?!", r"([?!])", r" \1 "),
+        ("'", r"([^'])' ", r"\1 ' "),
+        ("[](){}<>-", r"([\[\](){}<>]|--)", r" \1 "),
+    )
+)
+_ENDINGS = (
     (re.compile(r"''|\""), " '' "),
     (re.compile(r"([^' ])('[smdSMD]?) "), r"\1 \2 "),
     (re.compile(r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r"\1 \2 "),
-    # spoken forms that are two words: cannot, gonna, 'tis
-    (re.compile(r"(?i)\b(can)(not)\b|\b(d)('ye)\b|\b(gim)(me)\b|\b(gon)(na)\b"), "+"),
-    (re.compile(r"(?i)\b(got)(ta)\b|\b(lem)(me)\b|\b(more)('n)\b|\b(wan)(na)(?=\s)"), "+"),
-    (re.compile(r"(?i) ('t)(is|was)\b"), r" \1 \2 "),
 )
+# Spoken forms that are two words. The long s is a small s to a pattern that ignores case.
+_TWO_WORDS = re.compile(
+    r"(?i)\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n))\b"
+    r"|\b(wan)(na)(?=\s)"
+)
+_IT_IS = re.compile(r"(?i) ('t)(is|was)\b")
+_SPOKEN = ("cannot", "'ye", "gimme", "gonna", "gotta", "lemme", "'n", "wanna", "'tis", "'twas")
 
 
 def _two_words(match: re.Match[str]) -> str:
@@ -67,8 +74,17 @@ def _two_words(match: re.Match[str]) -> str:
 
 def treebank(text: str) -> list[str]:
     """Tokens by the Penn Treebank rules; only the last full stop of the text is split off."""
-    for pattern, replacement in _TREEBANK:
-        text = pattern.sub(_two_words if replacement == "+" else replacement, text)
+    there = set(text)
+    for characters, pattern, replacement in _TREEBANK:
+        if not characters.isdisjoint(there):
+            text = pattern.sub(replacement, text)
+    text = f" {text} "
+    if "'" in there or '"' in there:
+        for pattern, replacement in _ENDINGS:
+            text = pattern.sub(replacement, text)
+    folded = text.casefold()
+    if any(form in folded for form in _SPOKEN):
+        text = _IT_IS.sub(r" \1 \2 ", _TWO_WORDS.sub(_two_words, text))
     return text.split()
 
 
@@ -83,10 +99,12 @@ _ABBREVIATION = re.compile(
 
 def english(text: str) -> list[str]:
     """Treebank tokens of a text that may hold several sentences and typographic marks."""
-    tokens = treebank(text.translate(_PLAIN))
+    tokens = treebank(text if text.isascii() else text.translate(_PLAIN))
+    if text.count(".") == (tokens[-1:] == ["."]):
+        return tokens
     out: list[str] = []
     for token in tokens:
-        stop = _INNER_STOP.match(token) if len(token) > 1 and token[-1] == "." else None
+        stop = _INNER_STOP.match(token) if token[-1] == "." and len(token) > 1 else None
         if stop and not _ABBREVIATION.fullmatch(stop[1]):
             out += [stop[1], "."]
         else:
