@@ -40,14 +40,16 @@ PAPER = {  # Tables IV and V, fastText crawl vectors, absolute Pearson
 def made_up(pairs: int, seed: int = 0) -> tuple[list[str], list[str]]:
     """References of news-like length, and hypotheses that change and move some words."""
     rng = np.random.default_rng(seed)
-    vocabulary = [w for w in list(Vectors.embedded("en").words())[:12_000] if w.isalpha()]
-    share = 1 / np.arange(1, len(vocabulary) + 1)
-    share /= share.sum()
+    listed = [w for w in list(Vectors.embedded("en").words())[:12_000] if w.isalpha()]
+    vocabulary = np.array(listed, dtype=object)
+    share = np.cumsum(1 / np.arange(1, len(vocabulary) + 1))
     references, hypotheses = [], []
     for _ in range(pairs):
-        words = rng.choice(vocabulary, int(np.clip(rng.normal(24, 9), 4, 60)), p=share)
-        other = np.where(rng.random(len(words)) < 0.3, rng.choice(vocabulary, len(words)), words)
-        if len(other) > 8 and rng.random() < 0.5:
+        size = int(np.clip(rng.normal(24, 9), 4, 60))
+        words = vocabulary[np.searchsorted(share, rng.random(size) * share[-1])]
+        others = vocabulary[rng.integers(0, len(vocabulary), size)]
+        other = np.where(rng.random(size) < 0.3, others, words)
+        if size > 8 and rng.random() < 0.5:
             other = np.concatenate([other[3:], other[:3]])
         references.append(" ".join(words) + ".")
         hypotheses.append(" ".join(other) + ".")
@@ -116,20 +118,19 @@ def speed(pairs: int, slow_pairs: int) -> None:
 
 _SCORE_FROM_STORE = """
 import sys, time
-from mtgauge.encode.vectors import Vectors
-def resident():
-    text = open("/proc/self/status").read()
-    return int(text.split("VmRSS:")[1].split()[0]) / 1024
-start = time.perf_counter(); store = Vectors.open(sys.argv[1]); store.rows(["w1999999"])
-print(f"opened, and a word found, in {(time.perf_counter() - start) * 1e3:.0f} ms")
-sys.path.insert(0, sys.argv[2])
-import std
+from pathlib import Path
 from mtgauge.data.segments import Segments
-r, h = std.made_up(10_000)
-metric = std.STD(vectors=sys.argv[1])
-batch = Segments(h, references=[(x,) for x in r], lang="de-en")
-metric.statistics(batch)
-print(f"10,000 pairs scored; {resident():.0f} MB resident")
+from mtgauge.encode.vectors import Vectors
+from mtgauge.metrics.std import STD
+start = time.perf_counter()
+Vectors.open(sys.argv[1]).rows(["w1999999"])
+print(f"opened, and a word found, in {(time.perf_counter() - start) * 1e3:.0f} ms")
+references, hypotheses = (Path(f).read_text().split("\\n") for f in sys.argv[2:])
+batch = Segments(hypotheses, references=[(text,) for text in references], lang="de-en")
+STD(vectors=sys.argv[1]).statistics(batch)
+status = Path("/proc/self/status").read_text()
+resident, mapped = (int(status.split(k)[1].split()[0]) // 1024 for k in ("VmRSS:", "RssFile:"))
+print(f"{len(references):,} pairs scored; {resident} MB resident, {mapped} MB of it mapped files")
 """
 
 
@@ -144,8 +145,11 @@ def full_size_store(words: int = 2_000_000, dimensions: int = 300) -> None:
         start_time = time.perf_counter()
         write_store(Path(scratch) / "s", names, values)
         print(f"{words:,} x {dimensions} written in {time.perf_counter() - start_time:.0f} s")
-        code = [sys.executable, "-c", _SCORE_FROM_STORE, f"{scratch}/s", str(Path(__file__).parent)]
-        subprocess.run(code, check=True)
+        files = [Path(scratch) / "references", Path(scratch) / "hypotheses"]
+        for file, texts in zip(files, made_up(10_000), strict=True):
+            file.write_text("\n".join(texts), encoding="utf-8")
+        command = [sys.executable, "-c", _SCORE_FROM_STORE, f"{scratch}/s", *map(str, files)]
+        subprocess.run(command, check=True)
 
 
 def correlations(folder: Path, stores: list[str]) -> None:
