@@ -39,6 +39,8 @@ class Words:
 
 
 def words(encoder: Encoder, layer: int, sentences: Sequence[str], lang: str | None) -> Words:
+    if encoder.lowercase:
+        sentences = [sentence.lower() for sentence in sentences]
     tokens = encoder.encode(sentences, layer, lang)
     kept = make.keep(tokens, encoder.punctuation, punctuation=False)
     units = make.build(tokens, kept, np.ones(len(kept)), 1, pieces="mean", normalise=False)
@@ -85,6 +87,8 @@ def sentence_pairs(
     encoder: SentenceEncoder, sources: Sequence[str], targets: Sequence[str], lang: str | None
 ) -> tuple[Vectors, Vectors]:
     source_lang, _, target_lang = (lang or "").partition("-")
+    if encoder.lowercase:
+        sources, targets = [x.lower() for x in sources], [z.lower() for z in targets]
     x, _ = encoder.encode(sources, source_lang or None)
     z, _ = encoder.encode(targets, target_lang or None)
     return x, z

@@ -66,7 +66,8 @@ class Encoder:
     """Base of token encoders; see the module's docstring."""
 
     name: str
-    fingerprint: str  # changes whenever the vectors do
+    fingerprint: str  # of weights and tokenizer
+    dtype: str = "float32"  # precision of the computation; vectors are float32 always
     layers: int
     max_length: int
     pad_id: int = 0
@@ -206,7 +207,8 @@ class Encoder:
             return None
         from mtgauge.encode.cache import DiskCache
 
-        return DiskCache(self.settings.cache, self.fingerprint, self.settings.cache_gb)
+        identity = f"{self.fingerprint}/{self.dtype}"
+        return DiskCache(self.settings.cache, identity, self.settings.cache_gb)
 
     def _recall(self, names: list[tuple[str, str]]) -> dict[tuple[str, str], Vectors]:
         found = {name: self._window[name] for name in names if name in self._window}

@@ -222,7 +222,7 @@ class HubLanguageModel(LanguageModel):
         self.tokenizer = hub.load_tokenizer(spec)
         self.max_length = hub.maximum_length(config, self.tokenizer)
         self.model = hub.load_model(spec, config, self.place, causal=True)
-        self.fingerprint = hub.fingerprint(spec, self.place)
+        self.fingerprint = hub.fingerprint(spec)
         self.out_of_memory = hub.out_of_memory()
         if not settings.tokens_per_batch:
             # Logits of a whole vocabulary leave the model, so the budget is smaller than an

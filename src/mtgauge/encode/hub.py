@@ -159,11 +159,11 @@ def maximum_length(config: Any, tokenizer: Any) -> int:
     return int(min(limit, tokenizer.model_max_length))
 
 
-def fingerprint(spec: str, where: Place) -> str:
-    """Hash of configuration, tokenizer and weight files (the ends of large ones), and precision."""
+def fingerprint(spec: str) -> str:
+    """Hash of configuration, tokenizer and weight files (the ends of large ones)."""
     from transformers.utils import cached_file
 
-    digest = hashlib.sha256(where.dtype.encode())
+    digest = hashlib.sha256()
     names = ["config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"]
     index = cached_file(
         spec, "model.safetensors.index.json", _raise_exceptions_for_missing_entries=False
@@ -200,7 +200,7 @@ class HubEncoder(Encoder):
         self.default_layer = {"reference": self.layers, "source": self.layers}
         self.max_length = maximum_length(self.config, self.tokenizer)
         self.pad_id = self.tokenizer.pad_token_id or 0
-        self.lowercase = bool(getattr(self.tokenizer, "do_lower_case", False))
+        self.dtype = self.place.dtype
         self.uses_language = bool(getattr(self.config, "use_lang_emb", False))
         if self.uses_language:
             self.languages = tuple(self.config.lang2id)
@@ -227,7 +227,7 @@ class HubEncoder(Encoder):
 
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
-        return fingerprint(self.name, self.place)
+        return fingerprint(self.name)
 
     @cached_property
     def vocabulary(self) -> list[str]:

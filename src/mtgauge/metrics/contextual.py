@@ -146,9 +146,10 @@ class ContextualMetric(PresetMetric):
         return tokens
 
     def versions(self) -> dict[str, str]:
-        """The model in force, as name@fingerprint/layer; the signature carries it."""
-        layers = "+".join(map(str, self.model.resolve(self.layers())))
-        return {"model": f"{self.model.name}@{self.model.fingerprint[:8]}/{layers}"}
+        """The model in force, as name@fingerprint/layer, and its precision, for the signature."""
+        model = self.model
+        layers = "+".join(map(str, model.resolve(self.layers())))
+        return {"model": f"{model.name}@{model.fingerprint[:8]}/{layers}", "dtype": model.dtype}
 
     def labels(self, units: Units, text: str) -> tuple[str, ...]:
         """What to show for the units of one text."""
