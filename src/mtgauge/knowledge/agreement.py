@@ -12,7 +12,7 @@ a match but are not counted otherwise; weak mentions of the source are left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -58,36 +58,42 @@ def agree(source: Sequence[Mention], candidate: Sequence[Mention]) -> Agreement:
 
 def agree_on_names(
     found: Agreement,
-    texts: tuple[str, str],
-    lang: tuple[str, str],
-    mentions: tuple[Sequence[Mention], Sequence[Mention]],
-    names_of: Callable[[str, str], Sequence[str]],
+    text: str,
+    candidate: Sequence[Mention],
+    names: tuple[Sequence[Mention], Sequence[Mention]],
+    names_of: Callable[[str], Sequence[str]],
 ) -> Agreement:
-    """The agreement with provisional names added, and with second chances for lost names.
+    """The agreement with provisional names (of both sides) added, and second chances for lost ones.
 
-    A known name may be kept as a word derived from one of its names in the target language
-    (`names_of`), or in a spelling that the knowledge base does not list.
+    A known name may be kept in `text` as a word derived from one of its names in the target
+    language (`names_of`), or in a spelling that the knowledge base does not list.
     """
-    # a Chinese translation of a name cannot be told by its sound
-    audible = script_of(lang[1]) not in SPACELESS_SCRIPTS
-    names = _finder(lang[0]).find(texts[0], mentions[0]) if audible else []
     spelt = [m for m in found.lost if m.category in _SPELT]
-    taken = [t for _, t in found.matched] + [m for m in mentions[1] if m.category not in _SPELT]
     met: dict[Mention, Mention] = {}
-    for mention in spelt:
-        forms = [name for id in mention.ids[:2] for name in names_of(id, lang[1])]
-        derived = meet_derived(mention, forms, texts[1], [*taken, *met.values()]) if forms else None
-        if derived is not None:
-            met[mention] = derived
-    open_names = [*names, *(m for m in spelt if m not in met)]
-    if open_names:
-        met |= meet(open_names, texts[1], [*taken, *met.values()])
-    matched = found.matched + list(met.items())
-    lost = [m for m in [*found.lost, *names] if m not in met]
-    more = _finder(lang[1]).find(texts[1], [*mentions[1], *met.values()])
+    if spelt or names[0]:
+        taken = [t for _, t in found.matched] + [m for m in candidate if m.category not in _SPELT]
+        for mention in spelt:
+            forms = [name for id in mention.ids[:2] for name in names_of(id)]
+            derived = meet_derived(mention, forms, text, [*taken, *met.values()]) if forms else None
+            if derived is not None:
+                met[mention] = derived
+        open_names = [*names[0], *(m for m in spelt if m not in met)]
+        met |= meet(open_names, text, [*taken, *met.values()])
+    lost = [m for m in [*found.lost, *names[0]] if m not in met]
     begins = {m.begin for m in met.values()}
-    invented = [m for m in found.invented if m.begin not in begins] + more
-    return Agreement(matched, lost, invented)
+    invented = [m for m in [*found.invented, *names[1]] if m.begin not in begins]
+    return Agreement(found.matched + list(met.items()), lost, invented)
+
+
+def find_names(texts: Mapping[str, Sequence[Mention]], lang: str) -> dict[str, list[Mention]]:
+    """The provisional names of each text, beside the mentions it already has."""
+    finder = _finder(lang)
+    return {text: finder.find(text, known) for text, known in texts.items()}
+
+
+def are_audible(target: str) -> bool:
+    """Whether a name can be told by its sound in a language: not in Chinese."""
+    return script_of(target) not in SPACELESS_SCRIPTS
 
 
 _SPELT = frozenset({"place", "organisation", "person", "name"})

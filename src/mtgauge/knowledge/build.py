@@ -21,6 +21,7 @@ import math
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,19 +72,17 @@ def from_wikidata(
 ) -> None:
     """Items of a Wikidata JSON dump with enough sitelinks, of given P31 classes (none: all)."""
     writer.source("Wikidata", "CC0-1.0", Path(dump).name)
-    for line in _resumed(writer, dump, progress):
+
+    def take(line: bytes) -> None:
         text = line.strip().rstrip(b",")
         if len(text) < 2:
-            continue  # the brackets around the dump
-        try:
-            item = json.loads(text)
-        except ValueError as error:
-            raise _Broken(str(error)) from None
+            return  # the brackets around the dump
+        item = json.loads(text)
         if item.get("type") != "item" or len(item.get("sitelinks", ())) < min_sitelinks:
-            continue
+            return
         kinds = list(_kinds(item))
         if classes and not classes.intersection(kinds):
-            continue
+            return
         aliases = [
             (lang, name, 1.0 if kind == "labels" else 0.7)
             for kind in ("labels", "aliases")
@@ -96,6 +95,8 @@ def from_wikidata(
             labels = item["labels"]
             label = labels["en"]["value"] if "en" in labels else aliases[0][1]
             writer.add(item["id"], category, label, aliases)
+
+    _each_line(writer, dump, take, progress)
 
 
 def _kinds(item: dict[str, Any]) -> Iterator[str]:
@@ -120,31 +121,34 @@ def from_geonames(
 ) -> None:
     """Populated places and countries of a GeoNames table, then their names by language."""
     writer.source("GeoNames", "CC-BY-4.0", Path(places).name)
-    for line in _resumed(writer, places, progress):
+
+    def take_place(line: bytes) -> None:
         cells = _cells(line, 19)
         people = int(cells[14] or 0)
-        if cells[6] not in "PA" or people < min_population:
-            continue
+        if cells[6] not in ("P", "A") or people < min_population:
+            return
         preference = min(0.94, 0.5 + 0.4 * math.log10(max(people, 1)) / 7.5)
         names = [("en", cells[1], preference), ("und-Latn", cells[1], preference - 0.05)]
         writer.add(f"geonames:{cells[0]}", "place", cells[1], names)
-    if alternate_names is None:
-        return
-    writer.commit()
-    for line in _resumed(writer, alternate_names, progress):
+
+    def take_name(line: bytes) -> None:
         cells = _cells(line, 4)
         id = f"geonames:{cells[1]}"
         if cells[2] in languages and writer.has(id):
             colloquial_or_old = "1" in cells[6:8]
-            preferred = len(cells) > 4 and cells[4] == "1"
+            preferred = cells[4:5] == ["1"]
             preference = 0.4 if colloquial_or_old else 0.94 if preferred else 0.8
             writer.add(id, "place", cells[3], [(cells[2], cells[3], preference)])
+
+    _each_line(writer, places, take_place, progress)
+    if alternate_names is not None:
+        _each_line(writer, alternate_names, take_name, progress)
 
 
 def _cells(line: bytes, least: int) -> list[str]:
     cells = line.decode("utf-8").rstrip("\r\n").split("\t")
     if len(cells) < least:
-        raise _Broken(f"{len(cells)} columns where {least} are needed")
+        raise ValueError(f"{len(cells)} columns where {least} are needed")
     return cells
 
 
@@ -230,41 +234,41 @@ def from_csv(writer: KnowledgeWriter, path: str | os.PathLike[str]) -> None:
     writer.commit()
 
 
-class _Broken(Exception):
-    """A line of a dump that cannot be read."""
-
-
-def _resumed(
-    writer: KnowledgeWriter, path: str | os.PathLike[str], progress: Progress | None
-) -> Iterator[bytes]:
-    """Lines of a dump from where an earlier build stopped; commits as it goes.
-
-    A line counts as done when the next one is asked for, so a failing line is read again.
-    """
+def _each_line(
+    writer: KnowledgeWriter,
+    path: str | os.PathLike[str],
+    take: Callable[[bytes], None],
+    progress: Progress | None,
+) -> None:
+    """Give `take` the lines of a dump from where an earlier build stopped; commit on the way."""
     mark = f"lines:{Path(path).name}"
-    done = int(writer.get(mark) or 0)
-    number = 0
+    number = done = int(writer.get(mark) or 0)
+
+    def keep(lines: int) -> None:
+        writer.set(mark, str(lines))
+        writer.commit()
+
     try:
         with open_dump(path) as stream:
-            for number, line in enumerate(stream, start=1):
-                if number > done:
-                    yield line
+            for number, line in enumerate(islice(stream, done, None), start=done + 1):
+                take(line)
                 if number % _COMMIT_EVERY == 0:
-                    writer.set(mark, str(max(number, done)))
-                    writer.commit()
+                    keep(number)
                     if progress is not None:
                         progress(number)
+    except (ValueError, KeyError, TypeError) as error:
+        keep(number - 1)
+        raise InputError(
+            f"the line cannot be read ({error})",
+            file=path,
+            line=number,
+            remedy="What was read before it is kept; repair it and run the same command again.",
+        ) from None
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        writer.set(mark, str(max(number, done)))
-        writer.commit()
+        keep(number)
         raise InputError(
             f"the file ends in the middle, after line {number} ({error})",
             file=path,
             remedy="What was read is kept; complete the file and run the same command again.",
         ) from None
-    except GeneratorExit:
-        writer.set(mark, str(max(number - 1, done)))
-        writer.commit()
-        raise
-    writer.set(mark, str(max(number, done)))
-    writer.commit()
+    keep(number)

@@ -19,6 +19,7 @@ organisations"), as in the paper; "York" in "New York" is not.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 
@@ -26,13 +27,15 @@ from mtgauge.knowledge.keys import WORD, fold, plain
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.names import opens_sentence
-from mtgauge.knowledge.numbers import NumberFinder, number_words
+from mtgauge.knowledge.numbers import NumberFinder
+from mtgauge.knowledge.spelt import SpeltNumbers
 from mtgauge.knowledge.store import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, KnowledgeBase
 
 _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
 _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
 _UNCOUNTED = frozenset({"scale"})
 _CACHE_LIMIT = 500_000
+_GROUP = operator.methodcaller("group")
 
 
 class KnowledgeLinker:
@@ -58,44 +61,42 @@ class _Matcher:
         self._kb = kb
         self._lang = lang
         index = kb.index(lang)
-        self._phrases, self._words = index.phrases, index.words
+        self._phrases, self._words, self._small = index.phrases, index.words, index.small
         self._inflected = inflected
-        self._forms: dict[str, tuple[str, ...]] = {}
+        self._forms: dict[str, tuple[tuple[str, ...], bool]] = {}
         self._finder: NumberFinder | None = None
-        self._number_words: dict[str, str] = {}
+        self._spelt: SpeltNumbers | None = None
         if numbers:
             scales = {
                 fold(name): int(id.rpartition("/")[2]) for name, id in kb.aliases(lang, "scale")
             }
             self._finder = NumberFinder(lang, scales)
-            self._number_words = number_words(lang)
+            self._spelt = SpeltNumbers(lang)
 
     def mentions(self, text: str) -> list[Mention]:
         """All mentions in one text."""
         found = self._names(text)
-        if self._finder is not None:
+        if self._finder is not None and self._spelt is not None:
             figures = self._finder.find(text)
             if figures:
                 found = [m for m in found if not _inside(m, figures)] + figures
+            found += [m for m in self._spelt.find(text) if not _inside(m, found)]
         found.sort(key=lambda m: (m.begin, -m.end))
         return found
 
     def _names(self, text: str) -> list[Mention]:
         tokens = list(WORD.finditer(text))
-        forms = [self._forms_of(token.group()) for token in tokens]
+        held = self._forms
+        entries = [held.get(word) or self._remember(word) for word in map(_GROUP, tokens)]
+        forms = [entry[0] for entry in entries]
+        caseless = text.islower()
         found: list[Mention] = []
         covered = -1  # the token up to which a longer mention already reaches
-        for i, options in enumerate(forms):
-            if not options:
+        for i, (options, may_begin) in enumerate(entries):
+            if not options or not (may_begin or caseless):
                 continue
             length, codes = self._longest(text, tokens, forms, i)
             if not length:
-                word = self._number_words.get(options[0]) if self._number_words else None
-                if word is not None:
-                    token = tokens[i]
-                    found.append(
-                        Mention(token.start(), token.end(), token.group(), (word,), "number", True)
-                    )
                 continue
             mention = self._mention(text, tokens[i].start(), tokens[i + length - 1].end(), codes)
             if mention is None or (i + length - 1 <= covered and mention.category != "concept"):
@@ -133,21 +134,20 @@ class _Matcher:
                             break
         return best
 
-    def _forms_of(self, word: str) -> tuple[str, ...]:
-        """The words of aliases that `word` may stand for; remembered for every distinct word."""
-        forms = self._forms.get(word)
-        if forms is None:
-            if len(self._forms) > _CACHE_LIMIT:
-                self._forms.clear()
-            forms = self._forms[word] = self._look_up(word)
-        return forms
+    def _remember(self, word: str) -> tuple[tuple[str, ...], bool]:
+        """What `_look_up` finds, and whether it may begin an alias in a text with capitals."""
+        if len(self._forms) > _CACHE_LIMIT:
+            self._forms.clear()
+        forms = self._look_up(word)
+        begins = [form for form in forms if self._words.get(form)]
+        may_begin = any(not word[0].islower() or form in self._small for form in begins)
+        self._forms[word] = (forms, may_begin)
+        return forms, may_begin
 
     def _look_up(self, word: str) -> tuple[str, ...]:
         folded = fold(word)
         known = self._words
         found = dict.fromkeys(form for form in (folded, plain(folded)) if form in known)
-        if folded in self._number_words:
-            found.setdefault(folded)
         if not self._inflected or len(word) < 3 or word.isdigit():
             return tuple(found)
         forms = morphology(self._lang)

@@ -34,7 +34,8 @@ _RULES: dict[str, tuple[str, str, str]] = {
         "ng:nk mm:mp nn:nt ll:lt rr:rt d:t v:p k:kk t:tt p:pp",
     ),
     "et": (
-        "a e i u d t s st sse l le lt ks ni na ta ga de te id isse is ist il ile ilt iga",
+        "a e i u d t s as es us st ast est sse l le lt ks ni na ta ga de te id isse is ist il ile "
+        "ilt iga",
         "a e i u",
         "",
     ),
@@ -95,6 +96,8 @@ class Morphology:
         self.lang = lang
         self._dictionary = _dictionary(lang)
         endings, additions, changes = _RULES.get(lang, ("", "", ""))
+        self._commons: dict[str, bool] = {}
+        self._knowns: dict[str, bool] = {}
         self._endings = tuple(sorted(endings.split(), key=len, reverse=True))
         self._additions = ("", *additions.split())
         self._changes = tuple(tuple(pair.split(":")) for pair in changes.split())
@@ -126,12 +129,19 @@ class Morphology:
 
     def is_common(self, word: str) -> bool:
         """Whether the word is ordinary when written small: then a capital alone makes no name."""
-        lemma = self._dictionary.get(word.lower())
-        return lemma is not None and not lemma[0].isupper()
+        held = self._commons.get(word)
+        if held is None:
+            lemma = self._dictionary.get(word.lower())
+            held = self._commons[word] = lemma is not None and not lemma[0].isupper()
+        return held
 
     def is_known(self, word: str) -> bool:
         """Whether the dictionary has the word in any spelling, names among them."""
-        return any(self._dictionary.get(w) is not None for w in (word, word.lower()))
+        held = self._knowns.get(word)
+        if held is None:
+            forms = (word, word.lower())
+            held = self._knowns[word] = any(self._dictionary.get(w) is not None for w in forms)
+        return held
 
     def is_compound(self, word: str) -> bool:
         """Whether the word is two known words in one (German writes them so)."""

@@ -37,6 +37,8 @@ _SOUNDS = (
     ("th", "t"), ("ck", "k"), ("ts", "k"), ("tz", "k"), ("dj", "j"), ("dz", "j"), ("q", "k"),
     ("x", "ks"), ("w", "v"), ("z", "s"), ("c", "k"), ("y", "i"),
 )  # fmt: skip
+# words that do not begin with a to z: leaves the small words of English out early
+_NOT_SMALL = re.compile(rf"(?<![^\W_])(?![a-z\d])(?:{WORD.pattern})")
 _LONGEST_ENDING = 4
 _SHORTEST = 3
 
@@ -55,7 +57,7 @@ class NameFinder:
             return []
         covered = [(m.begin, m.end) for m in known if not m.weak or m.category != "place"]
         found = []
-        for token in WORD.finditer(text):
+        for token in _NOT_SMALL.finditer(text):
             word, begin, end = token.group(), token.start(), token.end()
             if len(word) < _SHORTEST or not word[0].isupper():
                 continue

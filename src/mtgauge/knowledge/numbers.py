@@ -6,8 +6,7 @@ month and year: 24.12.2018 and "24 December 2018" share `num:24`, `cldr:month/12
 
     NumberFinder("de", scales={"millionen": 6}).find("1,5 Millionen Euro")
 
-A number that can be read two ways ("1.234") carries both ids, the language's own reading first;
-number words ("three", "drei") are weak mentions: they may support a match, but are not counted.
+A number that can be read two ways ("1.234") carries both ids, the language's own reading first.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ _POINT = frozenset(
     "en zh ja ko th he hi gu bn pa ta te mr ur ar fa ga cy ms fil sw ne si km my".split()
 )
 _DIGITS = r"[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0ae6-\u0aef\u09e6-\u09ef\uff10-\uff19]"
-_SPACES = "   "
-_PARTS = re.compile(
-    rf"""(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)
-    |(?P<date>(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d(?!\d))
+_SPACES = r" \u00a0\u202f\u2009"
+_FIGURES = rf"""(?P<date>(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d(?!\d))
     |(?P<iso>(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d))
     |(?P<month>(?<!\d)(?:1[0-2]|[1-9])[ ]?月)
     |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
     |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
-    |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])""",
-    re.VERBOSE,
-)
+    |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])"""
+_ADDRESSES = r"""(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+    |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)"""
+_PARTS = re.compile(_FIGURES, re.VERBOSE)
+_ALL_PARTS = re.compile(f"{_ADDRESSES}|{_FIGURES}", re.VERBOSE)
+_ANY = re.compile(r"[\d%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿@]|://|www\.")  # worth a closer look
 _SIGNS = {
     "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"),
     "€": ("EUR",), "£": ("GBP", "EGP"), "¥": ("JPY", "CNY"), "\uffe5": ("CNY", "JPY"),
@@ -45,46 +44,6 @@ _SIGNS = {
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
 _STEM = 6
 _SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]{1,14})")
-_WORDS: dict[str, str] = {
-    # one to twelve, by language
-    "en": "one two three four five six seven eight nine ten eleven twelve",
-    "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "cs": "jeden dva tři čtyři pět šest sedm osm devět deset jedenáct dvanáct",
-    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
-    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen "
-    "yksitoista kaksitoista",
-    "et": "üks kaks kolm neli viis kuus seitse kaheksa üheksa kümme üksteist kaksteist",
-    "lv": "viens divi trīs četri pieci seši septiņi astoņi deviņi desmit vienpadsmit divpadsmit",
-    "lt": "vienas du trys keturi penki šeši septyni aštuoni devyni dešimt vienuolika dvylika",
-    "tr": "bir iki üç dört beş altı yedi sekiz dokuz on - -",
-    "ro": "unu doi trei patru cinci șase șapte opt nouă zece unsprezece doisprezece",
-    "kk": "бір екі үш төрт бес алты жеті сегіз тоғыз он - -",
-    "gu": "એક બે ત્રણ ચાર પાંચ છ સાત આઠ નવ દસ અગિયાર બાર",
-    "zh": "一 二 三 四 五 六 七 八 九 十 - -",
-    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze",
-    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
-}
-_MORE: dict[str, dict[str, int]] = {
-    "en": {
-        "a": 1, "an": 1, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6,
-        "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "thirteen": 13, "fourteen": 14,
-        "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,
-        "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
-        "eighty": 80, "ninety": 90, "hundred": 100, "dozen": 12,
-    },
-    "zh": {"两": 2, "百": 100},
-}  # fmt: skip
-
-
-def number_words(lang: str) -> dict[str, str]:
-    """{folded word: id} of the small numbers of a language."""
-    words = {
-        word: value
-        for value, word in enumerate(_WORDS.get(lang, "").split(), start=1)
-        if word != "-"
-    }
-    return {fold(word): f"num:{value}" for word, value in (words | _MORE.get(lang, {})).items()}
 
 
 class NumberFinder:
@@ -98,7 +57,10 @@ class NumberFinder:
 
     def find(self, text: str) -> list[Mention]:
         found: list[Mention] = []
-        for match in _PARTS.finditer(text):
+        if _ANY.search(text) is None:
+            return found
+        addressed = "@" in text or "://" in text or "www." in text
+        for match in (_ALL_PARTS if addressed else _PARTS).finditer(text):
             kind = str(match.lastgroup)
             if kind in ("date", "iso"):
                 found += _date(match, day_first=self._decimal == ",")

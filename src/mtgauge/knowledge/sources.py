@@ -273,12 +273,12 @@ def geonames_cities(writer: KnowledgeWriter, npm: Path) -> None:
         people = max(int(city["population"]), 1)
         size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 200_000 else 0.3
         aliases = {("und-Latn", city["name"]): size, ("en", city["name"]): min(size + 0.05, 0.95)}
-        for name in city["alternatenames"]:
+        for name in city["alternatenames"] if size >= 0.5 else ():
             script = _script(name)
             if script and _is_city_name(name, script):
                 # two Chinese characters are an ordinary word more often than a town
                 short = len(name) < (3 if script == "Hani" and people < 1_500_000 else 2)
-                trusted = size >= 0.5 and not short and (script != "Latn" or len(name) >= 4)
+                trusted = not short and (script != "Latn" or len(name) >= 4)
                 aliases.setdefault((f"und-{script}", name), size - 0.05 if trusted else 0.2)
         rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
         writer.add(f"geonames:{city['geonameid']}", "place", city["name"], rows)

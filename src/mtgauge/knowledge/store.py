@@ -86,11 +86,12 @@ class Index:
     `phrases[key]` is a code or several (best first): `entity << 4 | flags`, where the flags are
     IS_WEAK, IS_CASED (written with a capital letter), IS_SURE and IS_ACRONYM (all capitals).
     `words[word]` is the number of words of the longest alias that begins with `word`, 0 for words
-    that occur only later in one.
+    that occur only later in one; `small` has the first words of aliases without a capital.
     """
 
     phrases: dict[str, int | tuple[int, ...]]
     words: dict[str, int]
+    small: frozenset[str]
 
 
 def script_of(lang: str) -> str:
@@ -140,8 +141,10 @@ class KnowledgeBase:
 
     def languages(self) -> frozenset[str]:
         """Languages with names of their own (not merely those that share a script)."""
-        rows = self._query("SELECT DISTINCT lang FROM aliases")
-        return frozenset(str(lang) for (lang,) in rows if not lang.startswith("und"))
+        row = next(self._query("SELECT value FROM meta WHERE name = 'languages'"), None)
+        if row is None:  # a build that was not finished
+            row = (" ".join(lang for (lang,) in self._query("SELECT DISTINCT lang FROM aliases")),)
+        return frozenset(lang for lang in str(row[0]).split() if not lang.startswith("und"))
 
     def index(self, lang: str) -> Index:
         """All names of a language, tagged with it or with its script alone; loaded once."""
@@ -156,28 +159,36 @@ class KnowledgeBase:
     def _load(self, lang: str) -> Index:
         phrases: dict[str, int | tuple[int, ...]] = {}
         words: dict[str, int] = {}
+        small: set[str] = set()
+        shared: dict[str, dict[int, float]] = {}  # keys of several entities, to be ordered
+        first_seen: dict[str, float] = {}
         rows = self._query(
-            f"SELECT key, entity << {_FLAG_BITS} | flags FROM aliases WHERE lang IN (?, ?) "
-            "ORDER BY preference DESC, entity",
+            f"SELECT key, entity << {_FLAG_BITS} | flags, preference FROM aliases "
+            "WHERE lang IN (?, ?)",
             (lang, f"und-{script_of(lang)}"),
         )
-        for key, code in rows:
-            held = phrases.get(key)
-            if held is not None:
-                several = held if isinstance(held, tuple) else (held,)
-                # the same entity may be named by its language and by its script
-                if all(code >> _FLAG_BITS != other >> _FLAG_BITS for other in several):
-                    phrases[key] = (*several, code)
-                continue
-            phrases[key] = code
-            if " " in key:
-                first, *rest = key.split(" ")
-                words[first] = max(words.get(first, 0), 1 + len(rest))
-                for word in rest:
+        for key, code, preference in rows:
+            if key in phrases:
+                held = shared.get(key)
+                if held is None:
+                    held = shared[key] = {int(str(phrases[key])): first_seen[key]}
+                held[code] = preference
+            else:
+                phrases[key] = code
+                first_seen[key] = preference
+            first, _, rest = key.partition(" ")
+            if rest:
+                others = rest.split(" ")
+                words[first] = max(words.get(first, 0), 1 + len(others))
+                for word in others:
                     words.setdefault(word, 0)
-            elif words.get(key, 0) == 0:
+            elif not words.get(key):
                 words[key] = 1
-        return Index(phrases, words)
+            if not code & IS_CASED:
+                small.add(first)
+        for key, codes in shared.items():
+            phrases[key] = _ordered(codes)
+        return Index(phrases, words, frozenset(small))
 
     def entity(self, code: int) -> Entity:
         """The entity behind a code of the index."""
@@ -274,6 +285,14 @@ class KnowledgeBase:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _ordered(codes: dict[int, float]) -> int | tuple[int, ...]:
+    """Codes by falling preference; of one entity named by language and by script, the better."""
+    best: dict[int, int] = {}
+    for code in sorted(codes, key=lambda c: (-codes[c], c)):
+        best.setdefault(code >> _FLAG_BITS, code)
+    return tuple(best.values()) if len(best) > 1 else next(iter(best.values()))
 
 
 def embedded_card() -> dict[str, object]:

@@ -121,6 +121,8 @@ class KnowledgeWriter:
         for row in self._db.execute(rows + "ORDER BY lang, key, id"):
             digest.update(repr(row).encode())
         self.set("fingerprint", digest.hexdigest()[:8])
+        languages = self._db.execute("SELECT DISTINCT lang FROM aliases ORDER BY lang")
+        self.set("languages", " ".join(lang for (lang,) in languages.fetchall()))
         if index:
             self._db.execute(INDEX)
         self._db.commit()

@@ -20,18 +20,26 @@ penalty is the paper's only guard against invented entities (`measure=f1` is a s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.knowledge.agreement import Agreement, agree, agree_on_names
+from mtgauge.knowledge.agreement import (
+    Agreement,
+    agree,
+    agree_on_names,
+    are_audible,
+    find_names,
+)
 from mtgauge.knowledge.mention import Linker, Mention
 from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
 from mtgauge.registry import metric
 
 Pair = tuple[str, str]
+_LEFT_OUT: list[Mention] = []  # of a text that was left in the source language
 
 
 @metric("kobe")
@@ -165,31 +173,46 @@ class Kobe(Metric):
         given, lang = self._given(batch), self._pair(batch)
         mine = self._link(given, lang[0])
         theirs = self._link(batch.hypotheses, lang[1])
-        foreign = self._foreign(batch.hypotheses, lang)
+        for text in self._foreign(batch.hypotheses, lang):
+            theirs[text] = _LEFT_OUT
+        names = self._provisional(mine, theirs, lang)
         found: dict[Pair, Agreement] = {}
-        result = []
         for pair in zip(given, batch.hypotheses, strict=True):
             if pair not in found:
-                target = "" if pair[1] in foreign else pair[1]
-                mentions = theirs[pair[1]] if target else []
-                found[pair] = self._agree((pair[0], target), lang, mine[pair[0]], mentions)
-            result.append(found[pair])
-        return result
+                left, right = mine[pair[0]], theirs[pair[1]]
+                mentioned = agree(*self._settled(left, right))
+                if names is not None and right is not _LEFT_OUT:
+                    ours = (names[0][pair[0]], names[1][pair[1]])
+                    known = partial(self._names_of, lang=lang[1])
+                    mentioned = agree_on_names(mentioned, pair[1], right, ours, known)
+                elif names is not None:
+                    mentioned.lost.extend(names[0][pair[0]])
+                found[pair] = mentioned
+        return [found[pair] for pair in zip(given, batch.hypotheses, strict=True)]
 
-    def _agree(
-        self, texts: Pair, lang: Pair, source: list[Mention], candidate: list[Mention]
-    ) -> Agreement:
-        if self.preset == "paper":
-            source = [m._replace(ids=m.ids[:1]) for m in source if not m.weak]
-            candidate = [m._replace(ids=m.ids[:1]) for m in candidate if not m.weak]
-            return agree(source, candidate)
-        found = agree(source, candidate)
-        if not self.names:
-            return found
-        return agree_on_names(found, texts, lang, (source, candidate), self._names_of)
+    def _settled(
+        self, source: list[Mention], candidate: list[Mention]
+    ) -> tuple[list[Mention], list[Mention]]:
+        """Under the paper's rules a mention has one entity, whatever the other side says."""
+        if self.preset != "paper":
+            return source, candidate
+        return (
+            [m._replace(ids=m.ids[:1]) for m in source if not m.weak],
+            [m._replace(ids=m.ids[:1]) for m in candidate if not m.weak],
+        )
+
+    def _provisional(
+        self, mine: dict[str, list[Mention]], theirs: dict[str, list[Mention]], lang: Pair
+    ) -> tuple[dict[str, list[Mention]], dict[str, list[Mention]]] | None:
+        """Names outside the knowledge base, of sources and of translations; None: not wanted."""
+        if not self.names or self.preset == "paper" or not self._has_base:
+            return None
+        if not are_audible(lang[1]):
+            return {text: [] for text in mine}, {text: [] for text in theirs}
+        return find_names(mine, lang[0]), find_names(theirs, lang[1])
 
     def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
-        return tuple(self._base().names(id, lang)) if self._has_base else ()
+        return tuple(self._base().names(id, lang))
 
     def _link(self, texts: Sequence[str], lang: str) -> dict[str, list[Mention]]:
         distinct = list(dict.fromkeys(texts))

@@ -1,0 +1,117 @@
+"""Numbers written in words: "sixty-six million", "四百一十二点五", "drei".
+
+    SpeltNumbers("en").find("Sixty-six million years")      # one weak mention of num:66000000
+
+All are weak mentions: a translation may write out a figure of the source and keep it, but a number
+in words ("one of them") is too often no number to be counted by itself. English and Chinese are
+read in full, other languages up to twelve.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from mtgauge.knowledge.keys import fold
+from mtgauge.knowledge.mention import Mention
+
+_TO_TWELVE: dict[str, str] = {
+    "en": "one two three four five six seven eight nine ten eleven twelve",
+    "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "cs": "jeden dva tři čtyři pět šest sedm osm devět deset jedenáct dvanáct",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
+    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen "
+    "yksitoista kaksitoista",
+    "et": "üks kaks kolm neli viis kuus seitse kaheksa üheksa kümme üksteist kaksteist",
+    "lv": "viens divi trīs četri pieci seši septiņi astoņi deviņi desmit vienpadsmit divpadsmit",
+    "lt": "vienas du trys keturi penki šeši septyni aštuoni devyni dešimt vienuolika dvylika",
+    "tr": "bir iki üç dört beş altı yedi sekiz dokuz on",
+    "ro": "unu doi trei patru cinci șase șapte opt nouă zece unsprezece doisprezece",
+    "kk": "бір екі үш төрт бес алты жеті сегіз тоғыз он",
+    "gu": "એક બે ત્રણ ચાર પાંચ છ સાત આઠ નવ દસ અગિયાર બાર",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    "it": "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+}
+_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ENGLISH_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_CHINESE_DIGITS = {char: i for i, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_CHINESE_UNITS = {"十": 1, "百": 2, "千": 3}
+_CHINESE_SCALES = {"万": 4, "亿": 8}
+_CHINESE = re.compile("[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+
+
+class SpeltNumbers:
+    """Finds numbers in words in texts of one language."""
+
+    def __init__(self, lang: str) -> None:
+        self._values = {
+            fold(word): i for i, word in enumerate(_TO_TWELVE.get(lang, "").split(), start=1)
+        }
+        self._scales: dict[str, int] = {}
+        if lang == "en":
+            self._values |= {word: i for i, word in enumerate(_TEENS, start=13)}
+            self._values |= {word: 10 * i for i, word in enumerate(_TENS, start=2)}
+            self._values |= {word: i for i, word in enumerate(_ORDINALS, start=1)}
+            self._values["dozen"] = 12
+            self._scales = _ENGLISH_SCALES
+        words = "|".join(sorted((*self._values, *self._scales), key=len, reverse=True))
+        joint = r"(?:[ -](?:and )?" if self._scales else "(?:(?!)"
+        self._pattern = (
+            _CHINESE
+            if lang == "zh"
+            else re.compile(rf"\b(?:{words})(?:s)?{joint}(?:{words})s?)*\b", re.IGNORECASE)
+            if words
+            else None
+        )
+        self._read = _chinese if lang == "zh" else self._words
+
+    def find(self, text: str) -> list[Mention]:
+        if self._pattern is None:
+            return []
+        found = []
+        for match in self._pattern.finditer(text):
+            value = self._read(match.group())
+            if value is not None:
+                id = f"num:{value.normalize():f}"
+                found.append(Mention(*match.span(), match.group(), (id,), "number", weak=True))
+        return found
+
+    def _words(self, text: str) -> Decimal | None:
+        """Hundreds multiply what stands before them, larger scales close a group."""
+        total, group = 0, 0
+        for word in re.findall(r"\w+", fold(text)):
+            value = self._values.get(word, self._values.get(word.removesuffix("s")))
+            power = self._scales.get(word, self._scales.get(word.removesuffix("s")))
+            if value is not None:
+                group += value
+            elif power == 2:
+                group = max(group, 1) * 100
+            elif power is not None:
+                total += max(group, 1) * 10**power
+                group = 0
+        return Decimal(total + group)
+
+
+def _chinese(text: str) -> Decimal | None:
+    """四百一十二点五 is 412.5; 二零一八, digit by digit, is 2018."""
+    whole, _, fraction = text.partition("点")
+    if not any(char in _CHINESE_UNITS or char in _CHINESE_SCALES for char in whole):
+        number = Decimal("".join(str(_CHINESE_DIGITS[char]) for char in whole))
+    else:
+        total = section = digit = 0
+        for char in whole:
+            if char in _CHINESE_DIGITS:
+                digit = _CHINESE_DIGITS[char]
+            elif char in _CHINESE_UNITS:
+                section += max(digit, 1) * 10 ** _CHINESE_UNITS[char]
+                digit = 0
+            else:
+                total = (total + section + digit) * 10 ** _CHINESE_SCALES[char]
+                section = digit = 0
+        number = Decimal(total + section + digit)
+    if fraction:
+        number += Decimal("0." + "".join(str(_CHINESE_DIGITS[char]) for char in fraction))
+    return number

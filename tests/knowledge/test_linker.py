@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mtgauge.knowledge.keys import key_of
+from mtgauge.knowledge.linker import KnowledgeLinker
+from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.store import KnowledgeBase
+from mtgauge.knowledge.writer import KnowledgeWriter
+
+PRAGUE, HELSINKI, MOSCOW, RIGA = (
+    "geonames:3067696",
+    "geonames:658225",
+    "geonames:524901",
+    "geonames:456172",
+)
+VILNIUS, TALLINN, ANKARA, BERLIN = (
+    "geonames:593116",
+    "geonames:588409",
+    "geonames:323786",
+    "geonames:2950159",
+)
+
+
+@pytest.fixture(scope="module")
+def linker() -> KnowledgeLinker:
+    return KnowledgeLinker(KnowledgeBase.open())
+
+
+def counted(linker: KnowledgeLinker, text: str, lang: str) -> dict[str, str]:
+    return {m.text: m.ids[0] for m in linker.link([text], lang)[0] if not m.weak}
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "surface", "id"),
+    [
+        ("cs", "Bydlí v Praze u babičky.", "Praze", PRAGUE),
+        ("lv", "Viņa strādā Rīgā.", "Rīgā", RIGA),
+        ("ru", "Она работает в Москве.", "Москве", MOSCOW),
+        ("lt", "Gyvena Vilniuje.", "Vilniuje", VILNIUS),
+        ("tr", "Kardeşim Ankara'da oturuyor.", "Ankara", ANKARA),
+        ("de", "Wir sahen Berlins Straßen.", "Berlins", BERLIN),
+        ("zh", "她住在布拉格附近。", "布拉格", PRAGUE),
+        ("kk", "Ол Қазақстанның тұрғыны.", "Қазақстанның", "Q232"),
+        ("gu", "તે ભારતમાં રહે છે.", "ભારતમાં", "Q668"),
+        ("ro", "Locuiește în inima României.", "României", "Q218"),
+    ],
+)
+def test_inflected_names_are_found(
+    linker: KnowledgeLinker, lang: str, text: str, surface: str, id: str
+) -> None:
+    assert counted(linker, text, lang)[surface] == id
+
+
+@pytest.mark.parametrize(
+    ("lang", "word", "base"),
+    [("fi", "Helsingissä", "helsinki"), ("et", "Tallinnas", "tallinn"), ("cs", "Brnem", "brno")],
+)
+def test_endings_are_cut_where_there_is_no_dictionary(
+    lang: str, word: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtgauge.knowledge import morphology
+
+    monkeypatch.setattr(morphology, "_dictionary", lambda lang: {})
+    assert base in morphology.Morphology(lang).guesses(word)
+
+
+def test_offsets_give_back_the_text(linker: KnowledgeLinker) -> None:
+    text = "On Monday, Angela flew from New York to Germany with 2.5 million euros (25%)."
+    for mention in linker.link([text], "en")[0]:
+        assert text[mention.begin : mention.end] == mention.text
+
+
+def test_the_longest_match_wins(linker: KnowledgeLinker) -> None:
+    found = counted(linker, "He moved to New York last year.", "en")
+    assert "New York" in found
+    assert "York" not in found
+
+
+def test_words_of_one_name_stand_together(linker: KnowledgeLinker) -> None:
+    assert "New York" not in counted(linker, "It is New. York is old.", "en")
+
+
+def test_case_tells_a_name_from_a_word(linker: KnowledgeLinker) -> None:
+    assert "turkey" not in counted(linker, "We ate turkey at the Smiths' house.", "en")
+    assert counted(linker, "We flew to Turkey with the Smiths.", "en")["Turkey"] == "Q43"
+    assert "all" not in counted(linker, "They ate it all in Rome.", "en")
+
+
+def test_lower_cased_text_is_still_read(linker: KnowledgeLinker) -> None:
+    assert counted(linker, "he flew to germany and prague .", "en") == {
+        "germany": "Q183",
+        "prague": PRAGUE,
+    }
+
+
+def test_a_first_word_that_is_ordinary_proves_nothing(linker: KnowledgeLinker) -> None:
+    (mention,) = [m for m in linker.link(["Reading is fun."], "en")[0] if m.text == "Reading"]
+    assert mention.weak
+
+
+def test_nested_concepts_are_kept(tmp_path: Path) -> None:
+    writer = KnowledgeWriter(tmp_path / "kb.sqlite")
+    writer.source("made up", "CC0-1.0", "1")
+    writer.add("c:1", "concept", "ngo", [("en", "nongovernmental organizations", 0.9)])
+    writer.add("c:2", "concept", "organization", [("en", "organizations", 0.9)])
+    writer.finish()
+    with KnowledgeBase(tmp_path / "kb.sqlite") as kb:
+        found = KnowledgeLinker(kb).link(["Many nongovernmental organizations came."], "en")[0]
+    assert [m.ids[0] for m in found] == ["c:1", "c:2"]
+
+
+def test_numbers_can_be_switched_off() -> None:
+    with KnowledgeBase.open() as kb:
+        assert KnowledgeLinker(kb, numbers=False).link(["I have 3 of 40 euros."], "en")[0] == [
+            Mention(15, 20, "euros", ("cldr:currency/EUR",), "currency", False)
+        ]
+
+
+def test_keys() -> None:
+    assert key_of("São  Paulo") == "são paulo"
+    assert key_of("İstanbul") == "istanbul"
+    assert key_of("布拉格") == "布 拉 格"
+    assert key_of("ગુજરાત") == "ગુજરાત"

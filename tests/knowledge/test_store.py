@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.knowledge.store import (
+    EMBEDDED,
+    IS_ACRONYM,
+    IS_CASED,
+    IS_WEAK,
+    KnowledgeBase,
+    embedded_card,
+)
+from mtgauge.knowledge.writer import KnowledgeWriter
+
+WANTED = "en cs de fi lv ru tr zh lt et ro gu kk".split()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.sqlite"
+    writer = KnowledgeWriter(path)
+    writer.source("made up", "CC0-1.0", "1")
+    writer.add("x:1", "place", "Springfield", [("en", "Springfield", 0.6), ("en", "SPR", 0.4)])
+    writer.add("x:2", "place", "Springfield (big)", [("en", "Springfield", 0.9)])
+    writer.add("x:1", "place", "ignored", [("cs", "Jarní Pole", 1.0), ("en", "Springfield", 0.1)])
+    writer.add("x:3", "concept", "river", [("en", "river", 0.6)])
+    writer.finish()
+    return path
+
+
+def test_rows_with_one_id_are_merged_and_the_best_preference_stays(small: Path) -> None:
+    with KnowledgeBase(small) as kb:
+        assert kb.counts()["*"] == {"place": 2, "concept": 1}
+        assert kb.name("x:1", "cs") == "Jarní Pole"
+        assert kb.label("x:1") == "Springfield"
+        assert kb.name("x:1", "en") == "Springfield"
+        assert kb.languages() == {"en", "cs"}
+        assert kb.sources() == [("made up", "CC0-1.0", "1", 5)]
+
+
+def test_namesakes_stand_in_order_of_preference(small: Path) -> None:
+    with KnowledgeBase(small) as kb:
+        index = kb.index("en")
+        codes = index.phrases["springfield"]
+        assert isinstance(codes, tuple)
+        assert [kb.entity(code).id for code in codes] == ["x:2", "x:1"]
+        assert kb.index("cs").words == {"jarní": 2, "pole": 0}
+        code = index.phrases["spr"]
+        assert isinstance(code, int)
+        assert code & (IS_WEAK | IS_CASED | IS_ACRONYM) == IS_WEAK | IS_CASED | IS_ACRONYM
+        assert index.small == {"river"}
+
+
+def test_a_language_it_lacks_is_refused_with_those_it_has(small: Path) -> None:
+    with KnowledgeBase(small) as kb, pytest.raises(UsageError, match=r"no language 'fi'.*cs en"):
+        kb.index("fi")
+
+
+def test_wrong_files(tmp_path: Path, small: Path) -> None:
+    with pytest.raises(ResourceError, match="no knowledge base"):
+        KnowledgeBase(tmp_path / "absent.sqlite")
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(InputError, match="damaged"):
+        KnowledgeBase(damaged)
+    writer = KnowledgeWriter(small)
+    writer.set("schema", "0")
+    writer.close()
+    with pytest.raises(InputError, match="schema is 0"):
+        KnowledgeBase(small)
+    with pytest.raises(InputError, match="cannot be added to"):
+        KnowledgeWriter(small)
+
+
+def test_a_writer_needs_a_source(tmp_path: Path) -> None:
+    writer = KnowledgeWriter(tmp_path / "new.sqlite")
+    with pytest.raises(UsageError, match="source"):
+        writer.add("x:1", "place", "A", [("en", "A", 1.0)])
+
+
+def test_the_embedded_one_keeps_its_promises() -> None:
+    card = embedded_card()
+    with KnowledgeBase.open() as kb:
+        assert set(WANTED) <= kb.languages()
+        assert sum(kb.counts()["*"].values()) == card["entities"]
+        assert kb.fingerprint() == card["fingerprint"]
+        licences = {licence for _, licence, _, _ in kb.sources()}
+    assert int(str(card["entities"])) >= 50_000
+    assert (EMBEDDED / "kb.sqlite.xz").stat().st_size <= 8_000_000
+    assert licences == {"Unicode-3.0", "CC-BY-4.0", "BSD-3-Clause"}
+
+
+def test_unpacking_into_a_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtgauge.knowledge import store
+
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    with pytest.raises(ResourceError, match="XDG_CACHE_HOME"):
+        store._unpacked.__wrapped__()
