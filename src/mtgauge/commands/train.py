@@ -33,4 +33,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return _MODULES[args.stage].run(args)
+    return int(_MODULES[args.stage].run(args))

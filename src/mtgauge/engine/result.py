@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from mtgauge._version import __version__
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.base import FloatArray
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Result(Mapping[str, MetricResult]):
         )
 
 
-def _get(values: dict[str, Any], key: str, what: str) -> Any:
+def _get(values: dict[str, T], key: str, what: str) -> T:
     if key not in values:
         raise UsageError(f"There is no {what} {key!r} in this result: it has {', '.join(values)}.")
     return values[key]
