@@ -1,0 +1,133 @@
+"""The trained metrics: segments a second, beside the same networks in torch, and training time.
+
+    python bench/trained.py [--segments 300] [--train 3360]
+
+Texts are made up, of news-like length. `ours` is what `mtgauge score` does: int8, each distinct
+pair read once, batches of like length. The peer is how the papers' programs run: float32 in torch,
+32 segments a batch in file order, padded to the longest, one pass a view. Both are on one thread in
+one process; a second is one of processor time, so that a busy machine changes the figures less.
+`--train` also times one epoch of ESIM on stored vectors, as paper 002 trains it (batch 32).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+import mtgauge
+from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
+from mtgauge.encode.pairs import Packer
+from mtgauge.metrics.trained import model_folder
+from mtgauge.train.context_models import ContextModel
+from mtgauge.train.context_task import ContextTask, StoredVectors, all_texts
+from mtgauge.train.judged import Rows
+from mtgauge.train.loop import Plan, fit
+from mtgauge.train.regressor_model import EmbeddedPairs, Regressor, tensors
+from mtgauge.train.restore import encoder_from_onnx
+
+WORDS = (
+    "the government said on monday that new rules for banks and small firms would come into force "
+    "next year while ministers in several european cities still talk about prices energy schools "
+    "hospitals trains weather football elections people who live near old rivers mountains"
+).split()
+
+
+def texts(n: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, size=k)) + "." for k in rng.integers(8, 42, size=n)]
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def peer(packer: Packer, model: Regressor, views: list[list[tuple[str, str]]]) -> None:
+    with torch.inference_mode():
+        for pairs in views:
+            for start in range(0, len(pairs), 32):
+                packed = packer.pack(pairs[start : start + 32])
+                model.vector(*tensors(packed, torch.device("cpu")))
+
+
+def scoring(n: int) -> None:
+    folder = model_folder("embedded", "encoder")
+    packer = Packer.of(Tokenizer.from_file(str(folder / "tokenizer.json")), 160)
+    model = Regressor(
+        EmbeddedPairs(encoder_from_onnx(folder / "model.onnx")), ("src", "ref"), "compare", "mlp"
+    ).eval()
+    hypotheses, sources, references = (texts(n, seed) for seed in (1, 2, 3))
+    batch = Segments(hypotheses, sources, [(text,) for text in references], "de-en")
+    with_source = list(zip(hypotheses, sources, strict=True))
+    with_reference = list(zip(hypotheses, references, strict=True))
+    pieces = sum(map(len, packer.tokenize(hypotheses + sources + references))) / (3 * n)
+    print(f"{n} segments, {pieces:.0f} pieces a text; segments a second of one core")
+    rows = [
+        ("regressor:view=hyp+src", [with_source]),
+        ("regressor:view=hyp+ref", [with_reference]),
+        ("regressor", [with_source, with_reference]),
+    ]
+    for spec, views in rows:
+        metric = mtgauge.load(spec)
+        metric.statistics(batch.take([0]))
+        ours = n / cpu_seconds(partial(metric.statistics, batch))
+        theirs = n / cpu_seconds(partial(peer, packer, model, views))
+        print(f"{spec:28} ours {ours:7.1f}   torch {theirs:7.1f}   ratio {ours / theirs:5.1f} x")
+    for spec in ("esim", "bilstm-attention", "bilstm", "ruse"):
+        metric = mtgauge.load(spec)
+        metric.statistics(batch.take([0]))
+        print(f"{spec:28} ours {n / cpu_seconds(partial(metric.statistics, batch)):7.1f}")
+
+
+def training(n: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = Rows(
+        ["made up"] * n,
+        ["de-en"] * n,
+        [None] * n,
+        texts(n, 4),
+        texts(n, 5),
+        rng.normal(size=n),
+        np.ones(n),
+        np.full(n, np.nan),
+    )
+    dev = rows.take(range(min(n, 200)))
+    encoder = load_encoder("embedded")
+    layers = tuple(range(1, encoder.layers + 1))
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        vectors = StoredVectors.build(
+            encoder, all_texts([rows], "ref", False), layers, Path(folder) / "vectors", quiet=True
+        )
+        stored = time.process_time() - start
+        model = ContextModel("esim", len(layers), vectors.width)
+        task = ContextTask(model, rows, dev, vectors, "ref")
+        start = time.process_time()
+        fit(task, Plan(epochs=1, rate=4e-4), Path(folder) / "run", quiet=True)
+        epoch = time.process_time() - start
+    print(f"ESIM on {n} segments: vectors once {stored:.0f} s, an epoch {epoch:.0f} s of one core")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--segments", type=int, default=300)
+    parser.add_argument("--train", type=int, default=0)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    scoring(args.segments)
+    if args.train:
+        training(args.train)
+
+
+if __name__ == "__main__":
+    main()
