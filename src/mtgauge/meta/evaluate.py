@@ -45,23 +45,21 @@ def evaluate(
     pairs = _better_worse(judgements) if level == "segment" else np.empty((0, 2), dtype=np.int64)
     rows = []
     for j, item in enumerate(scores):
-        mask = judged & ~np.isnan(tables[j])
-        named = [*outcomes, *_outcomes(tables[j], human, judged, mask, level)]
+        column = tables[j]
+        mask = judged & ~np.isnan(column)
+        named = [*outcomes, *_outcomes(column, human, judged, mask, level)]
         if not judged.any() and len(pairs):
             named = ["only better/worse pairs were judged: no correlation with scores"]
         values, samples = drawn.of(j)
-        chance: dict[str, float] = {}
-        sizes: dict[str, int] = {}
-        if level == "segment":
-            known = pairs[~np.isnan(tables[j][pairs]).any(axis=1)]
-            if len(known):
-                values["tau_wmt"] = float(correlation.tau_wmt(tables[j], known))
-                sizes["tau_wmt"] = len(known)
-                samples["tau_wmt"] = resample.bootstrap_tau_wmt(tables[j], known, resamples, seed)[
-                    :, 0
-                ]
-        for name, found in _accuracies(judgements, item, tables[j], human, level).items():
-            values[name], chance[name], sizes[name] = found.value, found.chance, found.pairs
+        agreed = _accuracies(judgements, item, column, human, level)
+        sizes = {name: found.pairs for name, found in agreed.items()}
+        values |= {name: found.value for name, found in agreed.items()}
+        known = pairs[~np.isnan(column[pairs]).any(axis=1)]
+        if len(known):
+            sizes["tau_wmt"] = len(known)
+            values["tau_wmt"] = float(correlation.tau_wmt(column, known))
+            draws = resample.bootstrap_tau_wmt(column, known, resamples, seed)
+            samples["tau_wmt"] = draws[:, 0]
         rows.append(
             Row(
                 metric=item.metric,
@@ -72,7 +70,7 @@ def evaluate(
                 n=int(mask.sum()),
                 values=values,
                 intervals=intervals(samples),
-                chance=chance,
+                chance={name: found.chance for name, found in agreed.items()},
                 pairs=sizes,
                 outcomes=tuple(named),
                 dataset=judgements.dataset,
