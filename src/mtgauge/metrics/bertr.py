@@ -56,6 +56,11 @@ class BERTr(ContextualMetric):
     def bounds(self) -> tuple[float, float]:
         return (-1.0, 1.0)
 
+    @property
+    def worst(self) -> float:
+        """Nothing is found of the reference: 0, below what unrelated texts reach."""
+        return 0.0
+
     def units(self, texts: list[str], side: str, lang: str | None) -> Units:
         tokens = self.encode(texts, lang)
         kept = make.keep(tokens, self.model.punctuation)

@@ -65,12 +65,13 @@ class BERTScore(IdfMixin, ContextualMetric):
         return (-1.0, 1.0) if self.score != "f" else (0.0, 1.0)
 
     @property
-    def worst_row(self) -> FloatArray | None:
-        return self.empty_pair
+    def worst(self) -> float:
+        """Nothing is found: 0, below what unrelated texts reach, as the package bert_score has."""
+        return 0.0
 
     @property
-    def empty_pair(self) -> FloatArray:
-        return np.array([-1.0, -1.0, 0.0])
+    def worst_row(self) -> FloatArray | None:
+        return self.empty_pair
 
     def units(self, texts: list[str], side: str, lang: str | None) -> Units:
         tokens = self.encode(texts, lang)
