@@ -1,6 +1,10 @@
-"""The embedded models: sentences a second on one core, opening time, resident memory.
+"""The embedded models: sentences a second on one core, opening time, resident memory; retrieval.
 
     python bench/embedded.py [--sentences 192] [--export WEIGHTS CORPUS]
+    python bench/embedded.py --retrieval CORPUS
+
+--retrieval prints P@1: how often the translation of a held-out sentence (what `mtgauge train
+prepare` kept out) is the nearest of a thousand by the cosine of mean vectors of the last layer.
 
 The peer, in the same run, is the same encoder in float32, its int8 weights unpacked beforehand.
 With --export the fast form (`mtgauge train export --form rows`) is timed beside them.
@@ -48,12 +52,51 @@ def opened(model: bytes | str) -> tuple[Any, float]:
     return session, time.perf_counter() - began
 
 
+def means(session: Any, rows: list[list[int]]) -> np.ndarray:
+    """Unit mean vector of the last layer for each row of pieces."""
+    out = np.zeros((len(rows), 384))
+    for part in np.array_split(np.argsort([len(r) for r in rows]), max(1, len(rows) // 48)):
+        ids = np.zeros((len(part), max(len(rows[i]) for i in part)), np.int64)
+        for line, i in zip(ids, part, strict=True):
+            line[: len(rows[i])] = rows[i]
+        mask = (ids > 0).astype(np.int64)
+        states = session.run(["layer_6"], {"input_ids": ids, "attention_mask": mask})[0]
+        mean = (states * mask[..., None]).sum(1)
+        out[part] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    return out
+
+
+def print_retrieval(corpus: Path) -> None:
+    from mtgauge.train.build import load_pieces
+    from mtgauge.train.prepare import load_pairs
+
+    pieces = load_pieces(corpus, "student")
+    session, _ = opened(str(MODELS / "encoder" / "model.onnx"))
+    print("| language | pairs | to English | from English |\n| --- | --- | --- | --- |")
+    for lang in sorted(file.stem for file in corpus.glob("??.npz")):
+        pairs = load_pairs(corpus / "heldout.npz", lang + ".")
+        x, y = (
+            means(session, [
+                [1, *[int(p) for word in side.row(i) for p in pieces.row(int(word))][:200], 2]
+                for i in range(len(pairs))
+            ])
+            for side in (pairs.source, pairs.target)
+        )  # fmt: skip
+        near, own = x @ y.T, np.arange(len(pairs))
+        to, back = (near.argmax(1) == own).mean(), (near.argmax(0) == own).mean()
+        print(f"| {lang} | {len(pairs)} | {to:.3f} | {back:.3f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=192)
     parser.add_argument("--pieces", type=int, default=32)
     parser.add_argument("--export", type=Path, nargs=2, metavar=("WEIGHTS", "CORPUS"))
+    parser.add_argument("--retrieval", type=Path, metavar="CORPUS")
     args = parser.parse_args()
+    if args.retrieval:
+        print_retrieval(args.retrieval)
+        return
     size = (args.sentences, args.pieces)
     ids = np.random.default_rng(0).integers(300, 48_000, size)
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
