@@ -116,6 +116,20 @@ def test_view_auto_takes_what_is_given(home: Path) -> None:
         load(home, "regressor", ",view=hyp+src+ref").statistics(BATCH)
 
 
+def test_answers_that_the_card_lists_are_averaged(home: Path, tmp_path: Path) -> None:
+    both, alone = "hyp+src/hyp+ref", "hyp+ref"
+
+    def scores(view: str, answers: dict[str, list[str]]) -> np.ndarray:
+        copy = tmp_path / str(len(list(tmp_path.iterdir()))) / "regressor"
+        shutil.copytree(home / "regressor", copy, ignore=shutil.ignore_patterns("*.safetensors"))
+        card = json.loads((copy / "card.json").read_text()) | {"answers": answers}
+        (copy / "card.json").write_text(json.dumps(card))
+        return load(copy.parent, "regressor", f",view={view}").statistics(BATCH)
+
+    joined = scores(both, {both: [both, alone]})
+    np.testing.assert_allclose(joined, (scores(both, {}) + scores(alone, {})) / 2, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["esim", "regressor"])
 def test_the_best_of_several_references_counts(home: Path, name: str) -> None:
     metric = load(home, name)

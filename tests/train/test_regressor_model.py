@@ -51,7 +51,7 @@ def task(rows: judged.Rows, packer: Packer, **options: object) -> RegressorTask:
 def test_views_shuffled_apart(rows: judged.Rows, packer: Packer) -> None:
     """In the authors' program source pairs and reference pairs were shuffled independently."""
     made = task(rows, packer)
-    texts = made.texts[id(rows)]
+    texts = made.texts[rows]
     seen: list[int] = []
     for batch in made.batches(epoch=0, seed=1):
         seen += batch.rows.tolist()

@@ -71,6 +71,7 @@ class TrainedFolder:
 
     def __init__(self, folder: Path, kind: str) -> None:
         self.folder = folder
+        self._sessions: dict[str, Any] = {}
         path = folder / "card.json"
         try:
             self.card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -90,8 +91,13 @@ class TrainedFolder:
                 f"{self.card.get('fingerprint')}. A file was cut or exchanged; fetch it again."
             )
 
-    @cache  # noqa: B019 - folders live as long as the process, see open_folder
     def session(self, name: str) -> Any:
+        """The ONNX file of this name, opened on first use."""
+        if name not in self._sessions:
+            self._sessions[name] = self._open(name)
+        return self._sessions[name]
+
+    def _open(self, name: str) -> Any:
         import onnxruntime
 
         from mtgauge.encode.embedded import cores

@@ -171,8 +171,8 @@ class ContextTask:
         self.vectors = vectors
         self.view, self.size, self.plain = view, batch, plain
         self.train, self.dev = train, dev
-        self._first = {id(rows): others(rows, view) for rows in (train, dev)}
-        self._lengths = vectors.lengths(self._first[id(train)]) + vectors.lengths(
+        self._first = {rows: others(rows, view) for rows in (train, dev)}
+        self._lengths = vectors.lengths(self._first[train]) + vectors.lengths(
             list(train.hypotheses)
         )
         settings = [vectors.fingerprint, view, batch, plain, model.head]
@@ -200,7 +200,7 @@ class ContextTask:
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:
         """z-scores of training or validation rows; the model is in evaluation mode."""
-        self._first.setdefault(id(rows), others(rows, self.view))
+        self._first.setdefault(rows, others(rows, self.view))
         out = np.empty(len(rows))
         order = np.argsort(self.vectors.lengths(list(rows.hypotheses)), kind="stable")
         for start in range(0, len(order), 128):
@@ -212,7 +212,7 @@ class ContextTask:
         return pearson_by_pair(self.dev.lps, self.predict(self.dev), self.dev.scores)
 
     def _forward(self, rows: Rows, at: NDArray[np.int64], plain: bool) -> Tensor:
-        first = [self._first[id(rows)][i] for i in at]
+        first = [self._first[rows][i] for i in at]
         second = [rows.hypotheses[int(i)] for i in at]
         if plain:
             second = [as_wmt17(text) for text in second]

@@ -35,9 +35,12 @@ JUDGES = 15  # behind a score whose file does not say how many
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Training rows as columns; a text is None where the file has no such column."""
+    """Training rows as columns; a text is None where the file has no such column.
+
+    Compared and hashed by identity, so that what is derived from rows can be kept beside them.
+    """
 
     files: Sequence[str]
     lps: Sequence[str]

@@ -154,6 +154,7 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
+        kept.task.choose_answers()
         predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
         test = data.test and kept.task.correlations(data.test)
     there = ~np.isnan(predicted)
@@ -163,6 +164,7 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         "name": "mtgauge-regressor",
         "views": list(setting.views),
         "slots": list(slots),
+        "answers": kept.task.answers,
         "encoder": args.encoder,
         "inputs": list(setting.encoder.inputs),
         "language_numbers": setting.language_numbers,

@@ -100,10 +100,11 @@ class RegressorTask:
         self.model: nn.Module = model
         self.views, self.size, self.plain, self.langs = dict(views), batch, plain, langs
         self.head_share = head_share
+        self.answers: dict[str, list[str]] = {}
         self.train, self.dev = train, dev
         self.packer = packer
-        self.texts = {id(rows): Texts(rows, packer) for rows in (train, dev)}
-        self._served = {view: self.texts[id(train)].has(view) for view in self.views}
+        self.texts = {rows: Texts(rows, packer) for rows in (train, dev)}
+        self._served = {view: self.texts[train].has(view) for view in self.views}
         idle = ~np.logical_or.reduce(list(self._served.values()))
         if idle.any():
             files = sorted({train.files[i] for i in np.flatnonzero(idle).tolist()})
@@ -112,7 +113,7 @@ class RegressorTask:
                 f"({', '.join(files)})",
                 remedy=f"The views are {', '.join(self.views)}: add one, or leave the files out.",
             )
-        columns = self.texts[id(train)].ids
+        columns = self.texts[train].ids
         self._lengths = np.array(
             [sum(len(column[i] or ()) for column in columns.values()) for i in range(len(train))]
         )
@@ -156,9 +157,24 @@ class RegressorTask:
         human = torch.tensor(self.train.scores[batch.rows], device=self.device, dtype=torch.float32)
         return (weights * (predicted.float() - human) ** 2).sum() / weights.sum()
 
+    def choose_answers(self) -> None:
+        """With both texts: is the mean with the answer from the reference alone better?"""
+        both, alone = "hyp+src/hyp+ref", "hyp+ref"
+        if both in self.views and alone in self.views:
+            plain = self.correlations(self.dev)[both]
+            self.answers = {both: [both, alone]}
+            if not self.correlations(self.dev)[both] > plain:
+                self.answers = {}
+
     def predict(self, rows: Rows, view: str) -> NDArray[np.float64]:
-        """z-scores in a view, NaN where a row lacks a text for it; model in evaluation mode."""
-        texts = self.texts.setdefault(id(rows), Texts(rows, self.packer))
+        """z-scores in a view, the mean of its answers; NaN where a row lacks a text for it."""
+        answers = self.answers.get(view, [view])
+        return np.asarray(np.mean([self._predict(rows, name) for name in answers], axis=0))
+
+    def _predict(self, rows: Rows, view: str) -> NDArray[np.float64]:
+        if rows not in self.texts:
+            self.texts[rows] = Texts(rows, self.packer)
+        texts = self.texts[rows]
         out = np.full(len(rows), np.nan)
         there = np.flatnonzero(texts.has(view))
         lengths = np.array([len(texts.ids["hyp"][i] or ()) for i in there.tolist()])
@@ -188,9 +204,9 @@ class RegressorTask:
         """Inputs of some validation rows as piece numbers, each slot in turn."""
         found: list[list[int]] = []
         for view in self.views:
-            at = np.flatnonzero(self.texts[id(self.dev)].has(view))[:most]
+            at = np.flatnonzero(self.texts[self.dev].has(view))[:most]
             for slot in INPUTS[view]:
-                packed = self.texts[id(self.dev)].pack(slot, at, self.langs, False)
+                packed = self.texts[self.dev].pack(slot, at, self.langs, False)
                 found += [
                     ids[real == 1].tolist()
                     for ids, real in zip(packed.ids, packed.mask, strict=True)
@@ -198,7 +214,7 @@ class RegressorTask:
         return found
 
     def _forward(self, rows: Rows, batch: Batch) -> Tensor:
-        texts = self.texts[id(rows)]
+        texts = self.texts[rows]
         inputs = {
             slot: texts.pack(slot, batch.rows, self.langs, batch.plain)
             for slot in INPUTS[batch.view]
