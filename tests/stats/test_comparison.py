@@ -31,7 +31,7 @@ def corpus(n: int, noise: float, seed: int) -> tuple[list[str], list[str]]:
 
 
 def test_counts_are_resamples_with_replacement() -> None:
-    blocks = list(bootstrap._counts(50, 200, seed=3))
+    blocks = list(bootstrap.draw_counts(50, 200, seed=3))
     counts = np.concatenate(blocks)
     assert counts.shape == (200, 50)
     assert (counts.sum(axis=1) == 50).all()
@@ -39,16 +39,16 @@ def test_counts_are_resamples_with_replacement() -> None:
 
 
 def test_blocks_do_not_change_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.concatenate(list(bootstrap._counts(30, 40, seed=1)))
+    whole = np.concatenate(list(bootstrap.draw_counts(30, 40, seed=1)))
     monkeypatch.setattr(bootstrap, "_BLOCK", 100)
-    parts = np.concatenate(list(bootstrap._counts(30, 40, seed=1)))
+    parts = np.concatenate(list(bootstrap.draw_counts(30, 40, seed=1)))
     np.testing.assert_array_equal(whole, parts)
 
 
 def test_resampled_means_equal_a_loop() -> None:
     rows = np.random.default_rng(0).normal(size=(2, 25, 1))
     (found,) = bootstrap.resampled_scores([Mean()], [rows], resamples=30, seed=7)
-    counts = np.concatenate(list(bootstrap._counts(25, 30, seed=7)))
+    counts = np.concatenate(list(bootstrap.draw_counts(25, 30, seed=7)))
     for draw, line in zip(counts, found, strict=True):
         picked = np.repeat(np.arange(25), draw.astype(int))
         np.testing.assert_allclose(line, rows[:, picked, 0].mean(axis=1))

@@ -56,7 +56,7 @@ def fmin(typing: Any, left: Any, right: Any) -> Any:
     signature = types.float64(types.float64, types.float64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from llvmlite import ir  # type: ignore[import-untyped]
+        from llvmlite import ir
 
         double = ir.DoubleType()
         declared = builder.module.declare_intrinsic(

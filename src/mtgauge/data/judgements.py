@@ -275,7 +275,7 @@ def _read_test_set_folder(
 def table_lines(path: Path, *, any_space: bool = False) -> Iterator[tuple[int, list[str]]]:
     """(line number, fields) of a table, header first; every line has the header's width."""
     width = 0
-    for number, text in readers._raw_lines(path, str(path)):
+    for number, text in readers.raw_lines(path, str(path)):
         fields = text.split() if any_space else text.split("\t")
         if number == 1:
             width = len(fields)
@@ -295,7 +295,7 @@ def text_lines(path: Path) -> list[str]:
     """The lines of a plain text file."""
     if not path.is_file():
         raise InputError("the file is missing", file=path)
-    return [text for _, text in readers._raw_lines(path, str(path))]
+    return [text for _, text in readers.raw_lines(path, str(path))]
 
 
 def parse_score(text: str, path: Path, line: int, column: str) -> float:

@@ -63,7 +63,7 @@ def column(argument: str, role: str) -> list[Column]:
     if str(path) == "-":
         return [Column("standard input", _spooled())]
     kind = table_kind(path)
-    _must_exist(path)
+    must_exist(path)
     if kind is None:
         if key is not None:
             raise UsageError(
@@ -126,7 +126,8 @@ def _listing(header: Sequence[str]) -> str:
     return "The columns are: " + ", ".join(header) + "."
 
 
-def _must_exist(path: Path) -> None:
+def must_exist(path: Path) -> None:
+    """Refuse a missing file or a folder; a missing file is never scored as text."""
     if path.is_dir():
         raise InputError("this is a folder, not a file", file=path, remedy="Name a file in it.")
     if not path.exists():
@@ -164,7 +165,7 @@ def _open(path: Path) -> IO[bytes]:
         raise InputError(f"cannot be opened ({error.strerror})", file=path) from None
 
 
-def _raw_lines(path: Path, label: str) -> Iterator[tuple[int, str]]:
+def raw_lines(path: Path, label: str) -> Iterator[tuple[int, str]]:
     """Numbered, decoded, checked lines; the file's damage becomes an error with the line."""
     number = 0
     with _open(path) as handle:
@@ -186,7 +187,7 @@ def _raw_lines(path: Path, label: str) -> Iterator[tuple[int, str]]:
 
 def _lines(path: Path, label: str) -> Iterator[str]:
     tabbed = 0
-    for number, text in _raw_lines(path, label):
+    for number, text in raw_lines(path, label):
         tabbed += "\t" in text
         if number == 20 and tabbed == 20:
             raise InputError(
@@ -207,7 +208,7 @@ def header_of(path: Path) -> list[str]:
 def _rows(path: Path, label: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Numbered rows of a table by column name."""
     kind = table_kind(path)
-    lines = _raw_lines(path, label)
+    lines = raw_lines(path, label)
     if kind == "jsonl":
         for number, text in lines:
             yield number, _json_row(text, label, number)

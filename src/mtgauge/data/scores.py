@@ -194,8 +194,8 @@ def read_scores(path: str | Path, lang: str | None = None) -> ScoreTable:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Numbered fields, by tab, or by comma where the name or the header says so."""
-    readers._must_exist(path)
-    lines = readers._raw_lines(path, str(path))
+    readers.must_exist(path)
+    lines = readers.raw_lines(path, str(path))
     number, first = next(lines)
     comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
     if not comma:

@@ -129,9 +129,9 @@ def probe(
 def read_dictionary(path: str | Path) -> Dictionary:
     """Word pairs, `foreign english` a line by space or tab (MUSE); entries keep their order."""
     path = Path(path)
-    readers._must_exist(path)
+    readers.must_exist(path)
     found: Dictionary = {}
-    for number, line in readers._raw_lines(path, str(path)):
+    for number, line in readers.raw_lines(path, str(path)):
         fields = line.split("\t") if "\t" in line else line.split(" ")
         if len(fields) != 2 or not all(field.strip() for field in fields):
             raise InputError(

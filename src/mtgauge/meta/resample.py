@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mtgauge.meta.correlation import FloatArray, IntArray, concordant
-from mtgauge.stats.bootstrap import RESAMPLES, SEED, _counts
+from mtgauge.stats.bootstrap import RESAMPLES, SEED, draw_counts
 
 Statistic = Literal["pearson", "spearman", "kendall"]
 RANK_LIMIT = 3000
@@ -48,7 +48,8 @@ def bootstrap(
     if len(y) < 3:
         return np.full((resamples, len(x)), np.nan)
     resample = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}[statistic]
-    return np.concatenate([resample(counts, x, y) for counts in _counts(len(y), resamples, seed)])
+    blocks = draw_counts(len(y), resamples, seed)
+    return np.concatenate([resample(counts, x, y) for counts in blocks])
 
 
 def bootstrap_tau_wmt(

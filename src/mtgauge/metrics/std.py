@@ -79,7 +79,7 @@ class STD(Metric):
         self.tokenize, self.punctuation = tokenize, punctuation
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         return tuple(_ORDER_NAMES.get(n, f"{n}-gram") for n in self.ngrams)
 
     @property

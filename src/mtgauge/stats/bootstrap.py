@@ -39,13 +39,14 @@ def resampled_scores(
     flat = [r.transpose(1, 0, 2).reshape(r.shape[1], -1) for r in rows]
     n = flat[0].shape[0]
     found: list[list[FloatArray]] = [[] for _ in metrics]
-    for counts in _counts(n, resamples, seed):
+    for counts in draw_counts(n, resamples, seed):
         for j, metric in enumerate(metrics):
             found[j].append(_scores(metric, counts @ flat[j], rows[j].shape, n))
     return [np.concatenate(blocks) for blocks in found]
 
 
-def _counts(n: int, resamples: int, seed: int) -> Iterator[FloatArray]:
+def draw_counts(n: int, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """How often each of n segments was drawn, one row a resample, in blocks."""
     rng = np.random.default_rng(seed)
     size = max(1, min(resamples, _BLOCK // n))
     for start in range(0, resamples, size):

@@ -119,7 +119,7 @@ def chinese(text: str) -> list[str]:
 @functools.cache
 def _unicode_finder() -> Tokenizer:
     # `regex` knows combining marks as a class, without which Hindi and Thai words fall apart
-    import regex  # type: ignore[import-untyped]
+    import regex
 
     letter = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_]"
     find: Tokenizer = regex.compile(
