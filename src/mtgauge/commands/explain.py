@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from itertools import islice
+from pathlib import Path
 
 from mtgauge import registry
 from mtgauge.commands.shared import add_encoder_options, use_encoder_options
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--metric", required=True, metavar="METRIC")
     parser.add_argument("--segment", type=int, required=True, metavar="N", help="counted from 1")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the matrix too, as .svg or .png"
+    )
     add_encoder_options(parser)
 
 
@@ -56,6 +60,10 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(explanation.to_dict(), ensure_ascii=False))
     else:
         sys.stdout.write(render(explanation, colour=sys.stdout.isatty()))
+    if args.plot is not None:
+        from mtgauge.report.heatmap import draw
+
+        draw(explanation, args.plot)
     return 0
 
 
