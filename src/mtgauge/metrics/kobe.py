@@ -39,6 +39,7 @@ from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
 from mtgauge.registry import metric
 
 Pair = tuple[str, str]
+_TELLING_WORDS = 5  # the language of a shorter text is a guess
 _LEFT_OUT: list[Mention] = []  # of a text that was left in the source language
 
 
@@ -224,8 +225,10 @@ class Kobe(Metric):
 
         if not self.filter_language or lang[0] == lang[1] or not set(lang) <= known():
             return set()
-        found = zip(texts, identify(texts, lang), strict=True)
-        return {text for text, language in found if language == lang[0]}
+        long = [text for text in texts if len(text.split()) >= _TELLING_WORDS or len(text) > 60]
+        return {
+            text for text, is_in in zip(long, identify(long, lang), strict=True) if is_in == lang[0]
+        }
 
     def _given(self, batch: Segments) -> Sequence[str]:
         if self.against == "source":

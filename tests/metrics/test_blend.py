@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mtgauge.data.segments import Segments
+from mtgauge.errors import UsageError
+from mtgauge.metrics.blend import Blend
+from mtgauge.registry import load, spec_of
+
+SOURCES = ["Er war in Prag.", "Sie kam mit 4 Hunden.", "Das ist gut.", "Wo ist Berlin?"]
+REFERENCES = [
+    ("He was in Prague.",),
+    ("She came with 4 dogs.",),
+    ("That is good.",),
+    ("Where is Berlin?",),
+]
+OUTPUT = ["He was in Prague.", "She came with dogs.", "This is good.", ""]
+BATCH = Segments(OUTPUT, SOURCES, REFERENCES, "de-en")
+
+
+def test_it_is_the_mean_of_z_scores() -> None:
+    blend = Blend(("chrf", "ter"), (50.0, 40.0), (20.0, 10.0), (1.0, 3.0))
+    rows = blend.statistics(BATCH)
+    parts = []
+    for name, centre, scale, sign in (("chrf", 50, 20, 1), ("ter", 40, 10, -1)):
+        metric = load(name)
+        parts.append(sign * (metric.segment_score(metric.statistics(BATCH)) - centre) / scale)
+    np.testing.assert_allclose(blend.segment_score(rows), (parts[0] + 3 * parts[1]) / 4)
+    assert blend.system_score(rows.sum(0)[None], np.array([4.0])).shape == (1,)
+
+
+def test_a_missing_score_is_left_out() -> None:
+    blend = load("blend")
+    chrf = load("blend:components=chrf,centres=55,scales=20,weights=1")
+    # the third source names nothing, so KoBE has no score there
+    assert blend.segment_score(blend.statistics(BATCH))[2] == pytest.approx(
+        (chrf.segment_score(chrf.statistics(BATCH))[2] * 20 + 55 - blend.params()["centres"][0])
+        / blend.params()["scales"][0]
+    )
+    assert blend.notes["no_entities"] == 1
+
+
+def test_what_the_components_need_it_needs() -> None:
+    assert load("blend").needs == {"source", "reference"}
+    assert load("blend:components=kobe,centres=0,scales=1,weights=1").needs == {"source"}
+
+
+def test_fitted_weights_prefer_the_component_that_agrees() -> None:
+    human = load("chrf").segment_score(load("chrf").statistics(BATCH)) / 50
+    fitted = Blend.fitted(("chrf", "kobe"), BATCH, human.tolist())
+    assert fitted.weights[0] > fitted.weights[1]
+    assert load(spec_of(fitted)).params() == fitted.params()
+    with pytest.raises(UsageError, match="agrees"):
+        Blend.fitted(("chrf",), BATCH, (-human).tolist())
+    with pytest.raises(UsageError, match="one judgement"):
+        Blend.fitted(("chrf",), BATCH, [1.0])
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("blend:components=chrf", "same length"),
+        ("blend:scales=0;1", "above 0"),
+        ("blend:weights=-1;1", "not negative"),
+        ("blend:components='blend;chrf'", "component of a blend"),
+    ],
+)
+def test_wrong_options(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load(spec).statistics(BATCH)
