@@ -24,7 +24,7 @@ from mtgauge.meta import accuracy
 from mtgauge.meta.correlation import FloatArray
 from mtgauge.meta.resample import Statistic, bootstrap
 from mtgauge.meta.significance import permutation_test
-from mtgauge.stats.bootstrap import SEED, _counts
+from mtgauge.stats.bootstrap import SEED, draw_counts
 
 SCIPY: dict[Statistic, Callable[[FloatArray, FloatArray], float]] = {
     "pearson": lambda x, y: float(stats.pearsonr(x, y).statistic),
@@ -50,7 +50,7 @@ def show(what: str, ours: float, theirs: float) -> None:
 def resampling(scores: FloatArray, human: FloatArray, resamples: int) -> tuple[float, float]:
     total_ours = total_theirs = 0.0
     some = max(1, resamples // 10)
-    draws = np.concatenate(list(_counts(len(human), resamples, SEED)))[:some].astype(int)
+    draws = np.concatenate(list(draw_counts(len(human), resamples, SEED)))[:some].astype(int)
     rows = [np.repeat(np.arange(len(human)), counts) for counts in draws]
     for name, function in SCIPY.items():
 

