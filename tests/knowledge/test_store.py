@@ -102,4 +102,4 @@ def test_unpacking_into_a_folder_that_cannot_be_written(
     blocked.write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     with pytest.raises(ResourceError, match="XDG_CACHE_HOME"):
-        store._unpacked.__wrapped__()
+        store._unpacked()

@@ -28,7 +28,6 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -301,7 +300,6 @@ def embedded_card() -> dict[str, object]:
     return card
 
 
-@lru_cache(maxsize=1)
 def _unpacked() -> Path:
     """The embedded file, unpacked once into the user's cache folder."""
     packed = EMBEDDED / "kb.sqlite.xz"

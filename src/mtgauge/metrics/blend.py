@@ -12,8 +12,8 @@ is left out of the mean of that segment.
     load("blend:components='kobe;xmoverscore',centres=0.85;0.3,scales=0.3;0.1,weights=1;2")
     Blend.fitted(("chrf", "kobe"), batch, human)               # all three from judged segments
 
-The centres and scales of the default are the mean and standard deviation of the two metrics on the
-judged segments of WMT16 into English. Known limits: what a component needs, the blend needs; means
+The default's centres and scales are round figures for news into English, not fitted to anything:
+they put the two metrics on one footing, no more. Known limits: what a component needs, the blend needs; means
 of z-scores have no natural unit, so compare them only under one signature.
 """
 
@@ -33,7 +33,7 @@ from mtgauge.registry import metric
 @metric("blend")
 class Blend(Metric):
     summary = "Weighted mean of the normalised scores of several metrics (default: chrF and KoBE)."
-    meaning = "0 is the average of the data the scales come from; 1 is a standard deviation better."
+    meaning = "0 is the centre that the options state for every component; 1 is one scale better."
     paper = "Gekhman et al. 2020 name it as future work"
 
     def __init__(
