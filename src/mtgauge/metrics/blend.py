@@ -13,8 +13,8 @@ is left out of the mean of that segment.
     Blend.fitted(("chrf", "kobe"), batch, human)               # all three from judged segments
 
 The default's centres and scales are round figures for news into English, not fitted to anything:
-they put the two metrics on one footing, no more. Known limits: what a component needs, the blend needs; means
-of z-scores have no natural unit, so compare them only under one signature.
+they put the two metrics on one footing, no more. Known limits: what a component needs, the blend
+needs; means of z-scores have no natural unit, so compare them only under one signature.
 """
 
 from __future__ import annotations
