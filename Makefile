@@ -12,7 +12,7 @@ demo: $(CORE)  ## compare three systems on example data
 	@$(BIN)/mtgauge demo
 
 test: $(DEV) lint  ## style, types and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: $(DEV)
 	$(BIN)/ruff check $(SOURCES)

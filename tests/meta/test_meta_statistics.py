@@ -13,7 +13,7 @@ from scipy import stats
 
 from mtgauge.meta import accuracy, correlation, resample, significance
 from mtgauge.meta.resample import bootstrap, bootstrap_tau_wmt
-from mtgauge.stats.bootstrap import _counts
+from mtgauge.stats.bootstrap import draw_counts
 
 SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
@@ -96,7 +96,7 @@ def test_bootstrap_equals_a_loop_over_scipy(name, ties):
     if ties:
         scores, human = np.round(scores), np.round(2 * human)
     ours = bootstrap(scores, human, name, resamples=40, seed=5)
-    draws = np.concatenate(list(_counts(25, 40, 5))).astype(int)
+    draws = np.concatenate(list(draw_counts(25, 40, 5))).astype(int)
     for i, counts in enumerate(draws):
         rows = np.repeat(np.arange(25), counts)
         loop = [SCIPY[name](row[rows], human[rows]) for row in scores]
