@@ -22,18 +22,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def overview() -> str:
-    """One line a metric."""
-    rows = [("metric", "needs", "best", "cost", "what it measures")]
+    """One entry a metric: name, what it needs, which end is good, what it measures."""
+    rows = [("metric", "needs", "best", "what it measures")]
+    short = {"reference": "ref", "source": "src"}
     for name in registry.names():
         metric = registry.load(name)
-        best = "high" if metric.higher_is_better else "low"
-        rows.append((name, _needs(metric), best, metric.cost, metric.summary))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    room = 80 - sum(widths) - 8
+        needs = "+".join(short[side] for side in sorted(metric.needs, reverse=True)) or "-"
+        rows.append((name, needs, "high" if metric.higher_is_better else "low", metric.summary))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    room = 80 - sum(widths) - 6
     lines = []
     for row in rows:
         lead = "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False))
-        first, *more = textwrap.wrap(row[4], max(room, 20)) or [""]
+        first, *more = textwrap.wrap(row[3], room) or [""]
         lines += [f"{lead}  {first}", *(" " * (len(lead) + 2) + text for text in more)]
     return "\n".join([*lines, "", "More on one of them: mtgauge metrics NAME"])
 
