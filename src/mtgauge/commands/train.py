@@ -14,6 +14,7 @@ _HELP = {
     "bilstm": "a BiLSTM metric from judged segments (paper 002)",
     "bilstm-attention": "the same with attention",
     "esim": "an ESIM metric from judged segments (paper 002)",
+    "ruse": "a small network on mean vectors: the cheap baseline",
     "regressor": "fine-tune an encoder on judged segments (paper 004)",
 }
 _MODULES = {

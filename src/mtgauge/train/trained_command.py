@@ -23,8 +23,7 @@ from mtgauge.errors import ResourceError, UsageError
 if TYPE_CHECKING:
     from mtgauge.train.judged import Rows
 
-MODELS = ("bilstm", "bilstm-attention", "esim", "regressor")
-BASELINES = ("ruse",)  # trained by `python -m mtgauge.train.trained_command ruse`
+MODELS = ("bilstm", "bilstm-attention", "esim", "ruse", "regressor")
 VIEWS = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref")
 SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.5", "hyp+ref=0.25", "hyp+src=0.25")
 
@@ -32,7 +31,7 @@ SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.5", "hyp+ref=0.25", "hyp+src=0.25")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """All models below one parser: `train MODEL ...`."""
     models = parser.add_subparsers(dest="stage", required=True)
-    for name in (*MODELS, *BASELINES):
+    for name in MODELS:
         add_stage(name, models.add_parser(name))
 
 
