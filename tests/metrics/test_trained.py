@@ -251,3 +251,8 @@ def test_the_command_says_what_is_missing(home: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="also in the validation data"):
         run("esim", "--train", home / "train.tsv", "--dev", home / "train.tsv", "--out", tmp_path,
             "--encoder", home / "encoder")  # fmt: skip
+
+
+def test_a_regressor_without_source_and_reference_says_what_it_needs() -> None:
+    with pytest.raises(UsageError, match="needs a source"):
+        mtgauge.load("regressor").statistics(Segments(["A cat."]))

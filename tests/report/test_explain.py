@@ -19,7 +19,7 @@ def test_links_matrix_and_facts_are_shown() -> None:
         right=("cat", "sat"),
         links=(Link(0, 0, 0.5, 0.4), Link(1, 1, 0.5, 0.0)),
         matrix=np.array([[0.4, 0.9], [0.8, 0.0]]),
-        facts={"lost": ["Berlin"], "fluency": -2.5, "none": []},
+        facts={"lost": ["Berlin"], "kept": [{"name": "Bonn", "id": None}], "none": []},
     )
     lines = render(explanation).splitlines()
     assert lines[0] == "std: 0.2500"
@@ -28,6 +28,7 @@ def test_links_matrix_and_facts_are_shown() -> None:
     assert dear < cheap  # the dearest link first
     assert "██" in "\n".join(lines)
     assert "lost: Berlin" in lines
+    assert "kept: Bonn" in lines
     assert "none: none" in lines
     assert "\x1b[" in render(explanation, colour=True)
 

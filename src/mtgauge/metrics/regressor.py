@@ -101,6 +101,8 @@ class Regressor(TrainedMetric):
         """The view in force for these segments, all of its texts given."""
         given = {"source": batch.sources is not None, "reference": batch.references is not None}
         view = self.resolve(frozenset(name for name, there in given.items() if there)).view
+        if view == "auto":
+            raise UsageError("regressor needs a source (-s FILE), a reference (-r FILE) or both.")
         if view not in self.card["views"]:
             raise UsageError(
                 f"The regressor {self.model} was trained for {', '.join(self.card['views'])}, "

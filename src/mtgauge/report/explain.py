@@ -74,8 +74,15 @@ def _heat_map(explanation: Explanation, width: int) -> str:
 
 def _fact(key: str, value: object) -> str:
     if isinstance(value, list | tuple):
-        return f"{key}: {', '.join(map(str, value)) or 'none'}"
+        return f"{key}: {', '.join(map(_item, value)) or 'none'}"
     return f"{key}: {value:.4f}" if isinstance(value, float) else f"{key}: {value}"
+
+
+def _item(value: object) -> str:
+    """An entry of a list; of a record the values that are there."""
+    if isinstance(value, dict):
+        return " / ".join(str(part) for part in value.values() if part is not None)
+    return str(value)
 
 
 def _cells(text: str) -> int:
