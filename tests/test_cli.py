@@ -258,7 +258,12 @@ def test_broken_pipe_ends_quietly(files: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_interrupt(files: Path) -> None:
     read, write = os.pipe()
-    process = spawn(*"score -t - -r ref.txt".split(), stdin=read)
+    # a shell in the background may have told its children to ignore the signal: undo that
+    process = spawn(
+        *"score -t - -r ref.txt".split(),
+        stdin=read,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     os.write(write, b"word\n" * 50_000)  # more than a pipe holds: returns once it is being read
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
