@@ -40,7 +40,7 @@ def test_counts_are_resamples_with_replacement() -> None:
 
 def test_blocks_do_not_change_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.concatenate(list(bootstrap.draw_counts(30, 40, seed=1)))
-    monkeypatch.setattr(bootstrap, "_BLOCK", 100)
+    monkeypatch.setattr(bootstrap, "BLOCK", 100)
     parts = np.concatenate(list(bootstrap.draw_counts(30, 40, seed=1)))
     np.testing.assert_array_equal(whole, parts)
 

@@ -23,7 +23,12 @@ from mtgauge.metrics.base import FloatArray, Metric
 
 RESAMPLES = 1000
 SEED = 12345
-_BLOCK = 8_000_000  # counts held at a time (64 MB)
+BLOCK = 500_000  # counts held at a time: few enough for the processor's cache
+
+
+def block_size(n: int, samples: int) -> int:
+    """Samples made at a time: `BLOCK` numbers, but eight samples of a very large test set."""
+    return max(1, min(samples, max(8, BLOCK // n)))
 
 
 def resampled_scores(
@@ -48,7 +53,7 @@ def resampled_scores(
 def draw_counts(n: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     """How often each of n segments was drawn, one row a resample, in blocks."""
     rng = np.random.default_rng(seed)
-    size = max(1, min(resamples, _BLOCK // n))
+    size = block_size(n, resamples)
     for start in range(0, resamples, size):
         block = min(size, resamples - start)
         counts = np.empty((block, n))

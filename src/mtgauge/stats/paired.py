@@ -20,9 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtgauge.metrics.base import FloatArray, Metric
-from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.stats.bootstrap import RESAMPLES, SEED, block_size
 
-_BLOCK = 8_000_000
 ALPHA = 0.05
 
 
@@ -48,7 +47,7 @@ def p_randomisation(
     sums = [r.sum(axis=1) for r in rows]
     exceed: list[list[FloatArray]] = [[] for _ in metrics]
     rng = np.random.default_rng(seed + 1)
-    size = max(1, min(trials, _BLOCK // n))
+    size = block_size(n, trials)
     for start in range(0, trials, size):
         mask = rng.integers(0, 2, size=(min(size, trials - start), n), dtype=np.int8)
         mask_f = mask.astype(np.float64)
