@@ -129,7 +129,7 @@ def explain_pair(
         matrix, flow = costs[0], drop_smallest(flow, dropout) if dropout else flow
     else:
         matrix = np.maximum(1.0 - (left.vectors @ right.vectors.T).astype(np.float64), 0.0)
-        flow = best_matches(matrix, left.weights, right.weights, matching)
+        flow = greedy_flow(matrix, left.weights, right.weights, matching)
     links = tuple(
         Link(int(i), int(j), float(flow[i, j]), float(matrix[i, j])) for i, j in np.argwhere(flow)
     )
@@ -145,7 +145,7 @@ def explain_pair(
     )
 
 
-def best_matches(
+def greedy_flow(
     matrix: FloatArray, x_weights: FloatArray, y_weights: FloatArray, matching: Matching
 ) -> FloatArray:
     """Weights of the links that `precision`, `recall` or `f` (both) count."""
