@@ -46,7 +46,9 @@ def test_wikidata(tmp_path: Path) -> None:
         assert kb.counts()["*"] == {"person": 1, "place": 1, "concept": 1}
         assert kb.languages() == {"en", "cs"}
         assert kb.name("Q1", "cs") == "Ada Příklad"
-        assert "alias 1" in kb.index("en").phrases
+        branch = kb.index("en").branch("alias")
+        assert branch is not None
+        assert "alias 1" in branch.longer
 
 
 def test_wikidata_classes(tmp_path: Path) -> None:

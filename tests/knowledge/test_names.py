@@ -51,13 +51,13 @@ def test_likeness_is_mutual(one: str, other: str) -> None:
 
 def test_ordinary_words_and_first_words_are_no_names() -> None:
     text = "Yesterday the President met Kowalczyk in the Garden."
-    names = find_names({text: []}, "en")[text]
+    names = find_names([text], [[]], "en")[0]
     assert [m.text for m in names] == ["Kowalczyk"]
 
 
 def test_german_nouns_and_compounds_are_no_names() -> None:
     text = "Gestern sprach die Ministerin mit Herrn Kowalczyk über die Bundestagswahl."
-    assert [m.text for m in find_names({text: []}, "de")[text]] == ["Kowalczyk"]
+    assert [m.text for m in find_names([text], [[]], "de")[0]] == ["Kowalczyk"]
 
 
 def test_a_word_serves_one_name_only() -> None:

@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.knowledge.store import (
-    EMBEDDED,
-    IS_ACRONYM,
-    IS_CASED,
-    IS_WEAK,
-    KnowledgeBase,
-    embedded_card,
-)
+from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_WEAK
+from mtgauge.knowledge.store import EMBEDDED, KnowledgeBase, embedded_card
 from mtgauge.knowledge.writer import KnowledgeWriter
 
 WANTED = "en cs de fi lv ru tr zh lt et ro gu kk".split()
@@ -43,15 +37,26 @@ def test_rows_with_one_id_are_merged_and_the_best_preference_stays(small: Path) 
 
 def test_namesakes_stand_in_order_of_preference(small: Path) -> None:
     with KnowledgeBase(small) as kb:
-        index = kb.index("en")
-        codes = index.phrases["springfield"]
-        assert isinstance(codes, tuple)
-        assert [kb.entity(code).id for code in codes] == ["x:2", "x:1"]
-        assert kb.index("cs").words == {"jarní": 2, "pole": 0}
-        code = index.phrases["spr"]
-        assert isinstance(code, int)
-        assert code & (IS_WEAK | IS_CASED | IS_ACRONYM) == IS_WEAK | IS_CASED | IS_ACRONYM
-        assert index.small == {"river"}
+        branch = kb.index("en").branch("springfield")
+        assert branch is not None
+        assert isinstance(branch.codes, tuple)
+        assert [kb.entity(code).id for code in branch.codes] == ["x:2", "x:1"]
+
+
+def test_names_are_read_by_their_first_word(small: Path) -> None:
+    with KnowledgeBase(small) as kb:
+        assert kb.index("en").branch("spri") is None
+        field = kb.index("cs").branch("jarní")
+        assert field is not None
+        assert (field.codes, field.reach, field.later) == (None, 2, {"pole"})
+        assert list(field.longer) == ["jarní pole"]
+        short = kb.index("en").branch("spr")
+        assert short is not None
+        assert isinstance(short.codes, int)
+        assert short.codes & (IS_WEAK | IS_CASED | IS_ACRONYM) == IS_WEAK | IS_CASED | IS_ACRONYM
+        river = kb.index("en").branch("river")
+        assert river is not None
+        assert (river.small, short.small) == (True, False)
 
 
 def test_a_language_it_lacks_is_refused_with_those_it_has(small: Path) -> None:

@@ -12,14 +12,13 @@ a match but are not counted otherwise; weak mentions of the source are left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.names import NameFinder, meet, meet_derived
-from mtgauge.knowledge.store import SPACELESS_SCRIPTS, script_of
 
 
 class Agreement(NamedTuple):
@@ -85,15 +84,12 @@ def agree_on_names(
     return Agreement(found.matched + list(met.items()), lost, invented)
 
 
-def find_names(texts: Mapping[str, Sequence[Mention]], lang: str) -> dict[str, list[Mention]]:
+def find_names(
+    texts: Sequence[str], known: Sequence[Sequence[Mention]], lang: str
+) -> list[list[Mention]]:
     """The provisional names of each text, beside the mentions it already has."""
     finder = _finder(lang)
-    return {text: finder.find(text, known) for text, known in texts.items()}
-
-
-def are_audible(target: str) -> bool:
-    """Whether a name can be told by its sound in a language: not in Chinese."""
-    return script_of(target) not in SPACELESS_SCRIPTS
+    return [finder.find(text, mentions) for text, mentions in zip(texts, known, strict=True)]
 
 
 _SPELT = frozenset({"place", "organisation", "person", "name"})

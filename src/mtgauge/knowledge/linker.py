@@ -22,18 +22,22 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
+from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, Branch, Codes
 from mtgauge.knowledge.keys import WORD, fold, plain
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.names import opens_sentence
 from mtgauge.knowledge.numbers import NumberFinder
 from mtgauge.knowledge.spelt import SpeltNumbers
-from mtgauge.knowledge.store import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, KnowledgeBase
+from mtgauge.knowledge.store import KnowledgeBase
 
 _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
 _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
 _UNCOUNTED = frozenset({"scale"})
+_GUESSES = 3
 _CACHE_LIMIT = 500_000
 _GROUP = operator.methodcaller("group")
 
@@ -54,16 +58,23 @@ class KnowledgeLinker:
         return [matcher.mentions(text) for text in texts]
 
 
+class _Entry(NamedTuple):
+    """What is known of a word of a text."""
+
+    branches: tuple[Branch, ...]
+    may_begin: bool
+    forms: tuple[str, ...]
+
+
 class _Matcher:
     """The linker for one language."""
 
     def __init__(self, kb: KnowledgeBase, lang: str, numbers: bool, inflected: bool) -> None:
         self._kb = kb
         self._lang = lang
-        index = kb.index(lang)
-        self._phrases, self._words, self._small = index.phrases, index.words, index.small
+        self._index = kb.index(lang)
         self._inflected = inflected
-        self._forms: dict[str, tuple[tuple[str, ...], bool]] = {}
+        self._entries: dict[str, _Entry] = {}
         self._finder: NumberFinder | None = None
         self._spelt: SpeltNumbers | None = None
         if numbers:
@@ -75,27 +86,33 @@ class _Matcher:
 
     def mentions(self, text: str) -> list[Mention]:
         """All mentions in one text."""
-        found = self._names(text)
+        tokens = list(WORD.finditer(text))
+        words = list(map(_GROUP, tokens))
+        found = self._names(text, tokens, words)
         if self._finder is not None and self._spelt is not None:
             figures = self._finder.find(text)
             if figures:
                 found = [m for m in found if not _inside(m, figures)] + figures
-            found += [m for m in self._spelt.find(text) if not _inside(m, found)]
+            if not self._spelt.words.isdisjoint(words):
+                found += [m for m in self._spelt.find(text) if not _inside(m, found)]
         found.sort(key=lambda m: (m.begin, -m.end))
         return found
 
-    def _names(self, text: str) -> list[Mention]:
-        tokens = list(WORD.finditer(text))
-        held = self._forms
-        entries = [held.get(word) or self._remember(word) for word in map(_GROUP, tokens)]
-        forms = [entry[0] for entry in entries]
-        caseless = text.islower()
+    def _names(self, text: str, tokens: list[re.Match[str]], words: list[str]) -> list[Mention]:
+        held = self._entries
+        caseless: bool | None = None
         found: list[Mention] = []
         covered = -1  # the token up to which a longer mention already reaches
-        for i, (options, may_begin) in enumerate(entries):
-            if not options or not (may_begin or caseless):
+        for i, word in enumerate(words):
+            entry = held.get(word) or self._remember(word)
+            if not entry.branches:
                 continue
-            length, codes = self._longest(text, tokens, forms, i)
+            if not entry.may_begin:
+                if caseless is None:
+                    caseless = text.islower()
+                if not caseless:
+                    continue
+            length, codes = self._longest(text, tokens, words, i, entry.branches)
             if not length:
                 continue
             mention = self._mention(text, tokens[i].start(), tokens[i + length - 1].end(), codes)
@@ -106,60 +123,67 @@ class _Matcher:
         return found
 
     def _longest(
-        self, text: str, tokens: list[re.Match[str]], forms: list[tuple[str, ...]], i: int
-    ) -> tuple[int, int | tuple[int, ...] | None]:
+        self,
+        text: str,
+        tokens: list[re.Match[str]],
+        words: list[str],
+        i: int,
+        branches: tuple[Branch, ...],
+    ) -> tuple[int, Codes | None]:
         """(number of words, codes) of the longest alias that begins at word i; (0, None): none."""
-        best: tuple[int, int | tuple[int, ...] | None] = (0, None)
-        for form in forms[i]:
-            reach = self._words.get(form, 0)
-            if reach == 0:
-                continue
-            if best[0] == 0:
-                codes = self._phrases.get(form)
-                if codes is not None:
-                    best = (1, codes)
-            keys = [form]
-            for n in range(2, min(reach, len(forms) - i) + 1):
+        best: tuple[int, Codes | None] = (0, None)
+        for branch in branches:
+            if best[0] == 0 and branch.codes is not None:
+                best = (1, branch.codes)
+            keys = [branch.first]
+            for n in range(2, min(branch.reach, len(words) - i) + 1):
                 gap = text[tokens[i + n - 2].end() : tokens[i + n - 1].start()]
                 if len(gap) > 2 or not _GLUE.issuperset(gap):
                     break
-                keys = [f"{key} {word}" for key in keys for word in forms[i + n - 1]]
+                forms = self._later(words[i + n - 1], branch.later)
+                keys = [f"{key} {form}" for key in keys for form in forms]
                 if not keys:
                     break
                 if n > best[0]:
-                    for key in keys:
-                        codes = self._phrases.get(key)
-                        if codes is not None:
-                            best = (n, codes)
-                            break
+                    codes = next(filter(None, map(branch.longer.get, keys)), None)
+                    best = best if codes is None else (n, codes)
         return best
 
-    def _remember(self, word: str) -> tuple[tuple[str, ...], bool]:
-        """What `_look_up` finds, and whether it may begin an alias in a text with capitals."""
-        if len(self._forms) > _CACHE_LIMIT:
-            self._forms.clear()
-        forms = self._look_up(word)
-        begins = [form for form in forms if self._words.get(form)]
-        may_begin = any(not word[0].islower() or form in self._small for form in begins)
-        self._forms[word] = (forms, may_begin)
-        return forms, may_begin
+    def _remember(self, word: str) -> _Entry:
+        """The names that a word may begin; whether it may in a text with capitals."""
+        if len(self._entries) > _CACHE_LIMIT:
+            self._entries.clear()
+        forms = self._direct(word)
+        branches = tuple(filter(None, map(self._index.branch, forms)))
+        if not branches and self._guesses(word):
+            guessed = map(self._index.branch, morphology(self._lang).guesses(word))
+            branches = tuple(islice(filter(None, guessed), _GUESSES))
+        may_begin = any(not word[0].islower() or branch.small for branch in branches)
+        self._entries[word] = entry = _Entry(branches, may_begin, forms)
+        return entry
 
-    def _look_up(self, word: str) -> tuple[str, ...]:
+    def _later(self, word: str, wanted: set[str]) -> list[str]:
+        """The forms of a word that occur inside the names in question."""
+        entry = self._entries.get(word) or self._remember(word)
+        found = [form for form in entry.forms if form in wanted]
+        if not found and self._guesses(word):
+            guesses = morphology(self._lang).guesses(word)
+            found = [form for form in guesses if form in wanted][:_GUESSES]
+        return found
+
+    def _direct(self, word: str) -> tuple[str, ...]:
+        """The word as names are listed: folded, without its accents, by its dictionary form."""
         folded = fold(word)
-        known = self._words
-        found = dict.fromkeys(form for form in (folded, plain(folded)) if form in known)
-        if not self._inflected or len(word) < 3 or word.isdigit():
-            return tuple(found)
-        forms = morphology(self._lang)
-        found.update((form, None) for form in forms.lemmas(word) if form in known)
-        if not found and not word[0].islower():
-            guesses = (form for form in forms.guesses(word) if known.get(form))
-            found.update((form, None) for form in list(guesses)[:3])
-        return tuple(found)
+        forms = {folded: None, plain(folded): None}
+        if self._inflected and len(word) >= 3 and not word.isdigit():
+            forms |= dict.fromkeys(morphology(self._lang).lemmas(word))
+        return tuple(forms)
 
-    def _mention(
-        self, text: str, begin: int, end: int, codes: int | tuple[int, ...] | None
-    ) -> Mention | None:
+    def _guesses(self, word: str) -> bool:
+        """Whether cut endings are worth a try: for capitalised words of some length."""
+        return self._inflected and len(word) >= 3 and not word[0].islower() and not word.isdigit()
+
+    def _mention(self, text: str, begin: int, end: int, codes: Codes | None) -> Mention | None:
         """The mention that a match makes, or None where the rules of case refuse it."""
         several = codes if isinstance(codes, tuple) else (codes,) if codes is not None else ()
         surface = text[begin:end]

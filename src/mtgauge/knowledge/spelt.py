@@ -47,6 +47,7 @@ class SpeltNumbers:
     """Finds numbers in words in texts of one language."""
 
     def __init__(self, lang: str) -> None:
+        """`words` are those that can be part of a number: a text without any has none."""
         self._values = {
             fold(word): i for i, word in enumerate(_TO_TWELVE.get(lang, "").split(), start=1)
         }
@@ -65,6 +66,11 @@ class SpeltNumbers:
             else re.compile(rf"\b(?:{words})(?:s)?{joint}(?:{words})s?)*\b", re.IGNORECASE)
             if words
             else None
+        )
+        self.words = frozenset(
+            (*_CHINESE_DIGITS, *_CHINESE_UNITS, *_CHINESE_SCALES)
+            if lang == "zh"
+            else (form for word in (*self._values, *self._scales) for form in _written(word))
         )
         self._read = _chinese if lang == "zh" else self._words
 
@@ -93,6 +99,11 @@ class SpeltNumbers:
                 total += max(group, 1) * 10**power
                 group = 0
         return Decimal(total + group)
+
+
+def _written(word: str) -> tuple[str, ...]:
+    forms = (word, f"{word}s")
+    return (*forms, *map(str.capitalize, forms), *map(str.upper, forms))
 
 
 def _chinese(text: str) -> Decimal | None:

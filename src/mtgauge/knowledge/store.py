@@ -13,7 +13,7 @@ language: they serve every language of that script.
 
     with KnowledgeBase.open() as kb:            # the embedded one
         kb.languages(), kb.counts()
-        index = kb.index("cs")                  # {"praha": 17, ...}: what the linker matches
+        index = kb.index("cs")                  # what the linker matches; see `index`
 
 The embedded file is stored compressed and unpacked once into the user's cache folder, then opened
 read-only and shared by all processes.
@@ -27,18 +27,17 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.knowledge.index import FLAG_BITS, Index, Row
 
 SCHEMA = 1
 WEAK = 0.5
 SURE = 0.95
-IS_WEAK, IS_CASED, IS_SURE, IS_ACRONYM = 1, 2, 4, 8
-_FLAG_BITS = 4
 EMBEDDED = Path(__file__).parent.parent / "models" / "kb"
 SCRIPTS = {
     "Cyrl": "ru uk be bg mk sr kk ky mn tg tt ba cv os ce",
@@ -76,21 +75,6 @@ class Entity(NamedTuple):
     id: str
     category: str
     label: str
-
-
-@dataclass(frozen=True)
-class Index:
-    """All names of one language, ready to match.
-
-    `phrases[key]` is a code or several (best first): `entity << 4 | flags`, where the flags are
-    IS_WEAK, IS_CASED (written with a capital letter), IS_SURE and IS_ACRONYM (all capitals).
-    `words[word]` is the number of words of the longest alias that begins with `word`, 0 for words
-    that occur only later in one; `small` has the first words of aliases without a capital.
-    """
-
-    phrases: dict[str, int | tuple[int, ...]]
-    words: dict[str, int]
-    small: frozenset[str]
 
 
 def script_of(lang: str) -> str:
@@ -146,52 +130,26 @@ class KnowledgeBase:
         return frozenset(lang for lang in str(row[0]).split() if not lang.startswith("und"))
 
     def index(self, lang: str) -> Index:
-        """All names of a language, tagged with it or with its script alone; loaded once."""
+        """The names of a language, tagged with it or with its script alone."""
         if lang not in self._indexes:
             known = self.languages()
             if lang not in known:
                 have = " ".join(sorted(known))
                 raise UsageError(f"The knowledge base has no language {lang!r}. It has: {have}.")
-            self._indexes[lang] = self._load(lang)
+            self._indexes[lang] = Index(partial(self._rows, lang))
         return self._indexes[lang]
 
-    def _load(self, lang: str) -> Index:
-        phrases: dict[str, int | tuple[int, ...]] = {}
-        words: dict[str, int] = {}
-        small: set[str] = set()
-        shared: dict[str, dict[int, float]] = {}  # keys of several entities, to be ordered
-        first_seen: dict[str, float] = {}
-        rows = self._query(
-            f"SELECT key, entity << {_FLAG_BITS} | flags, preference FROM aliases "
-            "WHERE lang IN (?, ?)",
-            (lang, f"und-{script_of(lang)}"),
+    def _rows(self, lang: str, low: str, high: str) -> Iterator[Row]:
+        """(key, code, preference) of the names of a language whose keys are in a range."""
+        return self._query(
+            f"SELECT key, entity << {FLAG_BITS} | flags, preference FROM aliases "
+            "WHERE lang IN (?, ?) AND key >= ? AND key < ?",
+            (lang, f"und-{script_of(lang)}", low, high),
         )
-        for key, code, preference in rows:
-            if key in phrases:
-                held = shared.get(key)
-                if held is None:
-                    held = shared[key] = {int(str(phrases[key])): first_seen[key]}
-                held[code] = preference
-            else:
-                phrases[key] = code
-                first_seen[key] = preference
-            first, _, rest = key.partition(" ")
-            if rest:
-                others = rest.split(" ")
-                words[first] = max(words.get(first, 0), 1 + len(others))
-                for word in others:
-                    words.setdefault(word, 0)
-            elif not words.get(key):
-                words[key] = 1
-            if not code & IS_CASED:
-                small.add(first)
-        for key, codes in shared.items():
-            phrases[key] = _ordered(codes)
-        return Index(phrases, words, frozenset(small))
 
     def entity(self, code: int) -> Entity:
         """The entity behind a code of the index."""
-        number = code >> _FLAG_BITS
+        number = code >> FLAG_BITS
         if number not in self._entities:
             row = next(
                 self._query("SELECT id, category, label FROM entities WHERE entity = ?", (number,))
@@ -229,7 +187,7 @@ class KnowledgeBase:
     def aliases(self, lang: str, category: str) -> Iterator[tuple[str, str]]:
         """(name, entity id) of all names of a category in a language."""
         rows = self._query(
-            "SELECT a.name, e.id FROM aliases a JOIN entities e USING (entity) "
+            "SELECT a.name, e.id FROM entities e CROSS JOIN aliases a USING (entity) "
             "WHERE a.lang = ? AND e.category = ?",
             (lang, category),
         )
@@ -284,14 +242,6 @@ class KnowledgeBase:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _ordered(codes: dict[int, float]) -> int | tuple[int, ...]:
-    """Codes by falling preference; of one entity named by language and by script, the better."""
-    best: dict[int, int] = {}
-    for code in sorted(codes, key=lambda c: (-codes[c], c)):
-        best.setdefault(code >> _FLAG_BITS, code)
-    return tuple(best.values()) if len(best) > 1 else next(iter(best.values()))
 
 
 def embedded_card() -> dict[str, object]:

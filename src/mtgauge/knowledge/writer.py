@@ -17,17 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mtgauge.errors import InputError, UsageError
+from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK
 from mtgauge.knowledge.keys import key_of
-from mtgauge.knowledge.store import (
-    INDEX,
-    IS_ACRONYM,
-    IS_CASED,
-    IS_SURE,
-    IS_WEAK,
-    SCHEMA,
-    SURE,
-    WEAK,
-)
+from mtgauge.knowledge.store import INDEX, SCHEMA, SURE, WEAK
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from mtgauge.knowledge.agreement import (
     Agreement,
     agree,
     agree_on_names,
-    are_audible,
     find_names,
 )
 from mtgauge.knowledge.mention import Linker, Mention
@@ -40,7 +39,18 @@ from mtgauge.registry import metric
 
 Pair = tuple[str, str]
 _TELLING_WORDS = 5  # the language of a shorter text is a guess
-_LEFT_OUT: list[Mention] = []  # of a text that was left in the source language
+_REPEATED = 0.3  # share of words that a text left in the source language has from its source
+_KEPT_TEXTS = 100_000
+
+
+class _Side(NamedTuple):
+    """What a text mentions: known entities, and names outside the knowledge base if wanted."""
+
+    mentions: list[Mention]
+    names: list[Mention] | None
+
+
+_NOTHING = _Side([], [])  # of a text that was left in the source language
 
 
 @metric("kobe")
@@ -103,6 +113,7 @@ class Kobe(Metric):
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
         self.__dict__["_linker"] = self.__dict__["_own_linker"] = linker
+        self.__dict__.pop("_held", None)
 
     def statistics(self, batch: Segments) -> FloatArray:
         weights = self._weights()
@@ -172,24 +183,22 @@ class Kobe(Metric):
     def _agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""
         given, lang = self._given(batch), self._pair(batch)
-        mine = self._link(given, lang[0])
-        theirs = self._link(batch.hypotheses, lang[1])
-        for text in self._foreign(batch.hypotheses, lang):
-            theirs[text] = _LEFT_OUT
-        names = self._provisional(mine, theirs, lang)
+        mine, theirs = self._sides(given, lang[0]), self._sides(batch.hypotheses, lang[1])
+        pairs = list(zip(given, batch.hypotheses, strict=True))
+        foreign = self._foreign(pairs, lang)
+        known = partial(self._names_of, lang=lang[1])
         found: dict[Pair, Agreement] = {}
-        for pair in zip(given, batch.hypotheses, strict=True):
-            if pair not in found:
-                left, right = mine[pair[0]], theirs[pair[1]]
-                mentioned = agree(*self._settled(left, right))
-                if names is not None and right is not _LEFT_OUT:
-                    ours = (names[0][pair[0]], names[1][pair[1]])
-                    known = partial(self._names_of, lang=lang[1])
-                    mentioned = agree_on_names(mentioned, pair[1], right, ours, known)
-                elif names is not None:
-                    mentioned.lost.extend(names[0][pair[0]])
-                found[pair] = mentioned
-        return [found[pair] for pair in zip(given, batch.hypotheses, strict=True)]
+        for pair in dict.fromkeys(pairs):
+            left, right = mine[pair[0]], theirs[pair[1]]
+            if pair in foreign:
+                right = _NOTHING
+            mentioned = agree(*self._settled(left.mentions, right.mentions))
+            if left.names is not None and right.names is not None:
+                names = (left.names, right.names)
+                text = "" if right is _NOTHING else pair[1]
+                mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
+            found[pair] = mentioned
+        return [found[pair] for pair in pairs]
 
     def _settled(
         self, source: list[Mention], candidate: list[Mention]
@@ -202,33 +211,41 @@ class Kobe(Metric):
             [m._replace(ids=m.ids[:1]) for m in candidate if not m.weak],
         )
 
-    def _provisional(
-        self, mine: dict[str, list[Mention]], theirs: dict[str, list[Mention]], lang: Pair
-    ) -> tuple[dict[str, list[Mention]], dict[str, list[Mention]]] | None:
-        """Names outside the knowledge base, of sources and of translations; None: not wanted."""
-        if not self.names or self.preset == "paper" or not self._has_base:
-            return None
-        if not are_audible(lang[1]):
-            return {text: [] for text in mine}, {text: [] for text in theirs}
-        return find_names(mine, lang[0]), find_names(theirs, lang[1])
-
     def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
         return tuple(self._base().names(id, lang))
 
-    def _link(self, texts: Sequence[str], lang: str) -> dict[str, list[Mention]]:
-        distinct = list(dict.fromkeys(texts))
-        return dict(zip(distinct, self._find().link(distinct, lang), strict=True))
+    def _sides(self, texts: Sequence[str], lang: str) -> dict[str, _Side]:
+        """What each distinct text mentions; kept, because systems share their sources."""
+        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault(lang, {})
+        if len(held) > _KEPT_TEXTS:
+            held.clear()
+        fresh = [text for text in dict.fromkeys(texts) if text not in held]
+        linked = self._find().link(fresh, lang)
+        if self.names and self.preset != "paper" and self._has_base:
+            names = find_names(fresh, linked, lang)
+            rows = zip(fresh, linked, names, strict=True)
+            held.update((text, _Side(known, own)) for text, known, own in rows)
+        else:
+            rows = zip(fresh, linked, strict=True)
+            held.update((text, _Side(known, None)) for text, known in rows)
+        return held
 
-    def _foreign(self, texts: Sequence[str], lang: Pair) -> set[str]:
-        """Texts that were left in the source language: they mention nothing, as in the paper."""
+    def _foreign(self, pairs: Sequence[Pair], lang: Pair) -> set[Pair]:
+        """Pairs whose translation was left in the source language: it mentions nothing.
+
+        Such a translation repeats words of its source; only those that do are identified.
+        """
+        if not self.filter_language or lang[0] == lang[1]:
+            return set()
+        copies = [pair for pair in pairs if _repeats(*pair)]
+        if not copies:
+            return set()
         from mtgauge.text.language import identify, known
 
-        if not self.filter_language or lang[0] == lang[1] or not set(lang) <= known():
+        if not set(lang) <= known():
             return set()
-        long = [text for text in texts if len(text.split()) >= _TELLING_WORDS or len(text) > 60]
-        return {
-            text for text, is_in in zip(long, identify(long, lang), strict=True) if is_in == lang[0]
-        }
+        languages = identify([text for _, text in copies], lang)
+        return {pair for pair, is_in in zip(copies, languages, strict=True) if is_in == lang[0]}
 
     def _given(self, batch: Segments) -> Sequence[str]:
         if self.against == "source":
@@ -296,6 +313,16 @@ class Kobe(Metric):
                 self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)
         linker: Linker = self.__dict__["_linker"]
         return linker
+
+
+def _repeats(source: str, text: str) -> bool:
+    """Whether enough of a text stands in its source to ask for its language."""
+    words = text.split()
+    if len(words) < _TELLING_WORDS and len(text) <= 60:
+        return False
+    units = set(words) if len(words) >= _TELLING_WORDS else set(text)
+    theirs = set(source.split()) if len(words) >= _TELLING_WORDS else set(source)
+    return len(units & theirs) >= _REPEATED * len(units)
 
 
 def entity_count_penalty(source: FloatArray, candidate: FloatArray) -> FloatArray:
