@@ -172,17 +172,18 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
     left[left_at[p]:] and right[right_at[p]:] are the whole-number masses. Rows and columns
     without mass are left out of the problem.
     """
-    top_n, top_m = 1, 1
+    longest = 1
     for p in range(lo, hi):
-        top_n, top_m = max(top_n, shapes[p, 0]), max(top_m, shapes[p, 1])
-    top_n = top_m = max(top_n, top_m)
-    top_w = (top_m + LANES - 1) // LANES * LANES
-    c_buffer = np.empty(top_n * top_w)
-    buffers = np.empty((2, top_n * top_m), np.int64)
-    reals = np.empty((6, max(top_n, top_w)))
-    whole = np.empty((10, max(top_n, top_w)), np.int64)
-    u, v, open_v, near, row_near, col_near = reals
-    a, b, via, row_via, seen, rows, cols, degree, at_row, at_col = whole
+        longest = max(longest, shapes[p, 0], shapes[p, 1])
+    top = (longest + LANES - 1) // LANES * LANES
+    c_buffer = np.empty(longest * top)
+    buffers = np.empty((2, longest * longest), np.int64)
+    # By number: unpacked at once they would be arrays of unknown stride, and loops over them slow.
+    reals, whole = np.empty((6, top)), np.empty((10, top), np.int64)
+    u, v, open_v, near = reals[0], reals[1], reals[2], reals[3]
+    row_near, col_near = reals[4], reals[5]
+    a, b, degree, at_row, at_col = whole[0], whole[1], whole[2], whole[3], whole[4]
+    via, row_via, seen, rows, cols = whole[5], whole[6], whole[7], whole[8], whole[9]
     for p in range(lo, hi):
         all_m, start = shapes[p, 1], starts[p]
         n = _with_mass(left, left_at[p], shapes[p, 0], at_row, a)
@@ -203,7 +204,8 @@ def solve_range(flat, starts, shapes, left, left_at, right, right_at, lo, hi,
                 c[i, j] = flat[row + at_col[j] * col_step]
             for j in range(m, width):
                 c[i, j] = np.inf
-        b[m:width] = 0
+        for j in range(m, width):
+            b[j] = 0
         sent = buffers[0, : n * m].reshape((m, n))
         feeders = buffers[1, : n * m].reshape((m, n))
         _solve(c, a, b, sent, feeders, degree, u, v, open_v, near, via,

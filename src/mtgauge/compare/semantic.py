@@ -156,7 +156,7 @@ def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, or
     vectors = np.empty((longest, table.shape[1]), table.dtype)
     g = np.empty((longest, longest))
     numbers = np.empty((4, longest), np.int64)
-    names, a, b, keys = numbers
+    names, a, b, keys = numbers[0], numbers[1], numbers[2], numbers[3]
     grams = np.empty((longest, orders.max()), np.int64)
     counts = np.empty((2, longest), np.int64)
     places, mass = np.empty((2, longest)), np.empty(longest)
