@@ -1,6 +1,7 @@
 """STD beside the papers' per-pair procedure, vectors at full size, and agreement with people.
 
     python bench/std.py                        speed, on made-up text from the embedded vocabulary
+    python bench/std.py --million              time and memory for 1e4, 1e5 and 1e6 pairs
     python bench/std.py --store                a store of 2 million x 300 words (1.5 GB of disk)
     python bench/std.py --wmt FOLDER [--vectors DIR ...]     WMT15 and WMT16, beside the paper
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,7 @@ from mtgauge import registry
 from mtgauge.data.judgements import read
 from mtgauge.data.segments import Segments
 from mtgauge.encode.vectors import Vectors, write_store
+from mtgauge.engine.local import CHUNK
 from mtgauge.metrics.std import STD
 
 Float = NDArray[np.float64]
@@ -116,6 +119,22 @@ def speed(pairs: int, slow_pairs: int) -> None:
     print(f"({pairs:,} pairs end to end; CPU time of all threads; papers' on {slow_pairs})\n")
 
 
+def growth() -> None:
+    """Time a pair must not depend on how many there are; a chunk is as large as the engine's."""
+    metric = STD()
+    print("    pairs   µs a pair   greatest memory, MB")
+    for pairs in (10_000, 100_000, 1_000_000):
+        spent = 0.0
+        for seed in range(pairs // CHUNK):
+            references, hypotheses = made_up(CHUNK, seed)
+            batch = Segments(hypotheses, references=[(r,) for r in references], lang="de-en")
+            start = time.process_time()
+            metric.statistics(batch)
+            spent += time.process_time() - start
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{pairs:9,} {spent / pairs * 1e6:11.0f} {memory:20.0f}")
+
+
 _SCORE_FROM_STORE = """
 import sys, time
 from pathlib import Path
@@ -178,6 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--slow-pairs", type=int, default=40)
+    parser.add_argument("--million", action="store_true")
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--wmt", type=Path, metavar="FOLDER")
     parser.add_argument("--vectors", nargs="*", default=[], metavar="DIR")
@@ -185,6 +205,8 @@ def main() -> None:
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     if args.wmt:
         correlations(args.wmt, args.vectors)
+    elif args.million:
+        growth()
     elif args.store:
         full_size_store()
     else:

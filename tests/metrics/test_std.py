@@ -16,7 +16,7 @@ from mtgauge.compare.semantic import Settings, problems, travel
 from mtgauge.data.segments import Segments
 from mtgauge.encode.vectors import write_store
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.std import STD
+from mtgauge.metrics.std import AS_WORST, BY_SPELLING, STD
 
 rng = np.random.default_rng(12)
 NAMES = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -171,7 +171,17 @@ def test_text_without_any_known_word_is_worst_and_counted(store: str) -> None:
         assert score(metric, "neverseen", "one two") == 1.0
         assert score(metric, "", "one two") == 1.0
         assert score(metric, "one", "neverseen") == 1.0
-        assert metric.notes["nothing to compare, scored as worst"] == 3
+        assert metric.notes[AS_WORST] == 3
+
+
+def test_a_full_stop_is_no_known_word() -> None:
+    metric = STD()
+    assert score(metric, "Zxqv wrtlk.", "The house.") == 1.0
+    assert score(metric, ".", "The house.") == 1.0
+    assert metric.notes[AS_WORST] == 2
+    assert score(metric, "?", "?") == 0.0
+    assert 0.0 < score(metric, "Zxqv wrtlk.", "Zxqv.") < 1.0
+    assert metric.notes[BY_SPELLING] == 2
 
 
 def test_unknown_names_still_match_by_spelling(store: str) -> None:

@@ -5,7 +5,8 @@
     words.table, words.texts, words.known, words.missing
 
 `table` holds the vectors of the distinct words, `texts` the word numbers of each text, `known` how
-many of its words have a vector in the file, and `missing` counts those that have none. Policies:
+many of its words have a vector in the file (punctuation does not count with `spelling`), `marks`
+which rows of the table are punctuation, and `missing` counts words without a vector. Policies:
 `paper` as STD's authors have it (a word without a vector becomes `unk` if the file has a vector
 for that, else it is left out), `drop` leaves it out, `spelling` makes a vector of its character
 n-grams, each of which has a fixed random one: equal words agree, words of one stem are near, others
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.vectors import EMBEDDED, Vectors
+from mtgauge.text.words import is_punctuation
 
 Oov = Literal["paper", "drop", "spelling"]
 T = TypeVar("T")
@@ -42,6 +44,7 @@ class Words:
     table: NDArray[np.float32]
     texts: list[NDArray[np.int64]]
     known: NDArray[np.int64]
+    marks: NDArray[np.bool_]
     missing: int
 
 
@@ -80,6 +83,7 @@ class Lookup:
         self._find(distinct)
         number = dict.fromkeys(distinct, _DROP)
         rows: list[int] = []
+        marks: list[bool] = []
         slots: dict[int, int] = {}  # words that share the row of `unk` share its number
         for word in distinct:
             row = self._row[word]
@@ -90,17 +94,19 @@ class Lookup:
                 if row != _MADE:
                     slots[row] = len(rows)
                 rows.append(row)
+                marks.append(is_punctuation(word))
         at = np.array(rows, dtype=np.int64)
         table = np.empty((len(rows), self.vectors.dimensions), dtype=np.float32)
         table[at >= 0] = self.vectors.take(at[at >= 0])
         if (at == _MADE).any():
             table[at == _MADE] = self._make([w for w in distinct if self._row[w] == _MADE])
-        made = at == _MADE if not self.vectors.has_subwords else np.zeros(len(at), dtype=bool)
+        has = (at != _MADE) | self.vectors.has_subwords
+        tells = has & ~np.array(marks, dtype=bool) if self.oov == "spelling" else has
         numbered = [np.array([*map(number.__getitem__, t)], dtype=np.int64) for t in texts]
         kept = [text[text >= 0] for text in numbered]
-        known = np.array([len(t) - int(made[t].sum()) for t in kept], dtype=np.int64)
-        missing = sum(map(len, numbered)) - int(known.sum())
-        return Words(table, kept, known, missing)
+        known = np.array([tells[t].sum() for t in kept], dtype=np.int64)
+        missing = sum(map(len, numbered)) - sum(int(has[t].sum()) for t in kept)
+        return Words(table, kept, known, np.array(marks, dtype=bool), missing)
 
     def _find(self, words: Sequence[str]) -> None:
         new = [word for word in dict.fromkeys(words) if word not in self._row]

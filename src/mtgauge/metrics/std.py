@@ -39,11 +39,13 @@ from mtgauge.text.words import tokenizer as word_tokenizer
 
 if TYPE_CHECKING:
     from mtgauge.compare.semantic import Problem, Settings
-    from mtgauge.encode.lookup import Lookup
+    from mtgauge.encode.lookup import Lookup, Words
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+AS_WORST = "no known word on a side, scored as worst"
+BY_SPELLING = "no known word on a side, compared by the words that both share"
 _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
@@ -184,7 +186,7 @@ class STD(Metric):
     def _rows(
         self, references: Sequence[list[str]], hypotheses: Sequence[list[str]], lookup: Lookup
     ) -> FloatArray:
-        """STD of a chunk of pairs; a side without any known word gives the worst."""
+        """STD of a chunk of pairs; where a side has no known word, and shares none, the worst."""
         from mtgauge.compare.semantic import travel
         from mtgauge.encode.ragged import offsets_of
 
@@ -197,9 +199,8 @@ class STD(Metric):
         rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)
         for p in np.flatnonzero(~full):  # spelling tells something where a word is shared
-            full[p] = np.isin(words.texts[lefts[p]], words.texts[rights[p]]).any()
-        if not full.all():
-            self.notes["nothing to compare, scored as worst"] += int((~full).sum())
+            full[p] = _share_a_word(words, lefts[p], rights[p])
+            self.notes[BY_SPELLING if full[p] else AS_WORST] += 1
         rows = np.tile(self.worst_row, (len(references), 1))
         if full.any():
             offsets = offsets_of([len(text) for text in words.texts])
@@ -215,6 +216,15 @@ class STD(Metric):
         references = [make(text) for row in alone.references or () for text in row]
         rows = self._rows(references, [hypothesis] * len(references), self._lookup(lang))
         return [references[int(np.argmin(self.segment_score(rows)))], hypothesis]
+
+
+def _share_a_word(words: Words, left: int, right: int) -> bool:
+    """Does a word occur on both sides? Punctuation counts where neither has anything else."""
+    sides = [words.texts[left], words.texts[right]]
+    telling = [side[~words.marks[side]] for side in sides]
+    if any(map(len, telling)):
+        sides = telling
+    return bool(np.isin(sides[0], sides[1]).any())
 
 
 def _links(problem: Problem) -> tuple[Link, ...]:

@@ -69,6 +69,7 @@ def _heat_map(explanation: Explanation, width: int) -> str:
             cells = (_SHADES[int(4 * scale[i, j] + 0.5)] * 2 for j in shown)
             lines.append(_pad(unit, lead) + "".join(f" {cell}" for cell in cells))
         lines += [f"{j + 1:>3} {explanation.right[j]}" for j in shown]
+    lines.append(f"dark is near: {_SHADES[-1] * 2} {low:.2f}, blank {high:.2f}")
     return "\n".join(lines)
 
 
