@@ -13,6 +13,7 @@ from mtgauge.train import encoder as e  # noqa: E402
 from mtgauge.train import objective as o  # noqa: E402
 from mtgauge.train.corpus import BOS, EOS  # noqa: E402
 from mtgauge.train.corrupt import corrupt, expand, framed  # noqa: E402
+from mtgauge.train.descend import load_weights  # noqa: E402
 from mtgauge.train.model import Encoder, Ragged, Shape  # noqa: E402
 from mtgauge.train.sampler import Corpus  # noqa: E402
 from mtgauge.train.teacher import Teacher  # noqa: E402
@@ -88,9 +89,9 @@ def test_training_learns_repeats_and_resumes(
         torch.manual_seed(0)
         student = e.Student(shape, 24)
         if start is not None:
-            student.load_state_dict(e.load_weights(start)[0])
+            student.load_state_dict(load_weights(start)[0])
         e.train(corpus, teacher, student, TINY, tmp_path / name)
-        stored, found = e.load_weights(tmp_path / name / "student.safetensors")
+        stored, found = load_weights(tmp_path / name / "student.safetensors")
         assert found == shape
         return {k: v.numpy() for k, v in stored.items()}
 

@@ -13,7 +13,8 @@ ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
 from mtgauge.train.corpus import SEP  # noqa: E402
-from mtgauge.train.encoder import Student, load_encoder, save  # noqa: E402
+from mtgauge.train.descend import save  # noqa: E402
+from mtgauge.train.encoder import Student, load_encoder  # noqa: E402
 from mtgauge.train.export import export  # noqa: E402
 from mtgauge.train.fluency import load_causal  # noqa: E402
 from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402

@@ -12,12 +12,14 @@ from mtgauge.train.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.fluency import (  # noqa: E402
     FluencySettings,
     load_causal,
+    ranked_loss,
     sequences,
     train_fluency,
     word_chances,
 )
 from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.sampler import Corpus  # noqa: E402
+from mtgauge.train.samples import Samples  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -72,3 +74,26 @@ def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -
     before = loss(model)
     train_fluency(corpus, model, settings, tmp_path)
     assert loss(load_causal(tmp_path / "fluency.safetensors")) < before - 1
+
+
+def test_ranking_follows_the_teachers_rating(tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = Corpus.load(tiny_corpus, "cpu")
+    torch.manual_seed(0)
+    model = Causal(SHAPE)
+    # the second "translation" of every source is that of its neighbour, and rated lower
+    rows = torch.arange(100)
+    target = [t[t >= 0] for t in corpus.padded(rows, "target")]
+    words = [x for i in range(100) for x in (target[i], target[(i + 1) % 100])]
+    start = torch.nn.functional.pad(torch.tensor([len(w) for w in words]).cumsum(0), (1, 0))
+    score = torch.tensor([0.9, 0.3]).repeat(100) + 0.01 * torch.rand(200)
+    samples = Samples(rows, torch.cat(words), start, score, 2)
+    table = corpus.tables("student", BOS, EOS)
+
+    def loss(model: Causal) -> float:
+        with torch.no_grad():
+            return ranked_loss(model, corpus, samples, rows, table).item()
+
+    before = loss(model)
+    settings = FluencySettings(steps=40, words=400, warm=3, rate=5e-3)
+    train_fluency(corpus, model, settings, tmp_path, samples=samples)
+    assert loss(model.eval()) < before - 0.3

@@ -8,6 +8,7 @@ from mtgauge.train import model_command, trained_command
 
 _HELP = {
     "prepare": "make training data of parallel text: tokenizer, lexicon, packed pairs",
+    "sample": "translate a part of that data with the language model, and rate it",
     "encoder": "train a multilingual encoder",
     "fluency": "train a language model for the target side",
     "export": "write an encoder or language model as int8 ONNX with its card",
@@ -16,6 +17,7 @@ _HELP = {
     "esim": "an ESIM metric from judged segments (paper 002)",
     "ruse": "a small network on mean vectors: the cheap baseline",
     "regressor": "fine-tune an encoder on judged segments (paper 004)",
+    "judged": "read, check, split and tokenise judged segments once for many trainings",
 }
 _MODULES = {
     **dict.fromkeys(model_command.MODELS, model_command),

@@ -81,7 +81,12 @@ def build(
         write_lexicon(out, langs, workers)
     if not (out / "pieces.npz").exists():
         _say("pieces")
-        write_pieces(out, teacher_tokenizer)
+        if teacher_tokenizer is not None:
+            teacher = Tokenizer.from_file(str(teacher_tokenizer))
+            teacher.no_padding()
+            teacher.no_truncation()
+            teacher.save(str(out / "teacher.json"))
+        write_pieces(out)
         if reader is not None:
             add_reader(out, reader)
     if parent is not None and not (out / "warm.npz").exists():
@@ -145,13 +150,11 @@ def add_reader(out: Path, gguf_file: Path) -> None:
     np.savez(out / "pieces.npz", **arrays)
 
 
-def write_pieces(out: Path, teacher_tokenizer: Path | None) -> None:
+def write_pieces(out: Path) -> None:
     types = load_types(out)
     sides = {"student": _marked(Tokenizer.from_file(str(out / "tokenizer.json")), types)}
-    if teacher_tokenizer is not None:
-        teacher = Tokenizer.from_file(str(teacher_tokenizer))
-        teacher.no_padding()
-        teacher.no_truncation()
+    if (out / "teacher.json").exists():
+        teacher = Tokenizer.from_file(str(out / "teacher.json"))
         sides["teacher"] = pieces_of_types(teacher, [t.removeprefix(MARK) for t in types], 6)
     arrays = {}
     for name, side in sides.items():

@@ -179,3 +179,13 @@ def expand(words: Tensor, starts: Tensor, table: Table) -> tuple[Ragged, Tensor]
     )
     inside = torch.arange(total, device=words.device) - begun[word]
     return Ragged(table.flat[first[word] + inside], sequence, longest), word
+
+
+def flat_rows(parts: list[Tensor], table: Table) -> tuple[Ragged, Tensor, int]:
+    """Rows of word slots as one framed batch of pieces, the word of each piece, and all words."""
+    wide = max(p.shape[1] for p in parts)
+    pad = torch.nn.functional.pad
+    slots = torch.cat([pad(p, (0, wide - p.shape[1]), value=-1) for p in parts])
+    words, starts = framed(slots, table.frame)
+    batch, word = expand(words, starts, table)
+    return batch, word, len(words)

@@ -22,7 +22,8 @@ from torch import nn
 
 from mtgauge.train.build import load_pieces
 from mtgauge.train.corpus import BOS, EOS, MASK, PAD, SEP, UNK, with_frame
-from mtgauge.train.encoder import load_encoder, load_weights
+from mtgauge.train.descend import load_weights
+from mtgauge.train.encoder import load_encoder
 from mtgauge.train.fluency import load_causal
 from mtgauge.train.graph import Float, encoder_graph, fluency_graph
 from mtgauge.train.model import Ragged

@@ -9,47 +9,48 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
 
 Where a larger English model is at hand (`reader`), its judgement is learned too: on sentences and
 on corrupted versions of them, the student's log-probability of each word follows the reader's.
-Slips are only judged this way, never learned as text.
+Slips are only judged this way, never learned as text. Where machine translations with ratings are
+at hand (`samples`), log p(c | x) learns to rank them.
 
     train_fluency(Corpus.load(folder, "cuda"), Causal(shape), FluencySettings(seconds=300), out)
 """
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+import torch.nn.functional as F
+from torch import Tensor
 
 from mtgauge.train.corpus import BOS, EOS, SEP
 from mtgauge.train.corrupt import Table, corrupt, expand, framed
-from mtgauge.train.encoder import load_weights, save
+from mtgauge.train.descend import Schedule, descend, load_weights
 from mtgauge.train.model import Causal, Ragged, log_probability
-from mtgauge.train.objective import follow, word_means
+from mtgauge.train.objective import follow, within, word_means
 from mtgauge.train.reader import BEGIN, Reader
 from mtgauge.train.sampler import Corpus
+from mtgauge.train.samples import Samples
 
 
 @dataclass(frozen=True)
-class FluencySettings:
-    steps: int = 0
-    seconds: float = 0.0
-    words: int = 40_000
+class FluencySettings(Schedule):
+    """Everything a run depends on besides data and start weights."""
+
     rate: float = 1.5e-3
     warm: int = 300
-    seed: int = 1
+    words: int = 40_000
     given: float = 0.5  # share of sequences with the source before the translation
     foreign: float = 0.15  # share of texts alone that are the foreign side
     reverse: float = 0.15  # share of pairs translated out of English
     source_weight: float = 0.2  # of the loss on the source's own pieces
-    judged_share: float = 0.4  # of a batch's rows shown to the reader as well
-    judged_weight: float = 1.0
-    save_every: float = 150.0
-    first_share: float = 0.0
+    read_share: float = 0.4  # of a batch's rows shown to the reader as well
+    ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
+    weights: dict[str, float] = field(
+        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0}
+    )
 
 
 def load_causal(path: Path) -> Causal:
@@ -59,35 +60,52 @@ def load_causal(path: Path) -> Causal:
     return model
 
 
+def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor, Tensor]:
+    """`<s> first <sep> second </s>`, or `<s> second </s>` where `first` is empty (-1 throughout);
+    then two flags a piece: whether it stands before the separator, and whether it is the last."""
+    between = torch.where((first >= 0).any(1, keepdim=True), table.frame[1], -1)
+    words, starts = framed(torch.cat([first, between, second], 1), table.frame)
+    batch, _ = expand(words, starts, table)
+    # the frame's end type stands for the separator where another end follows
+    last = batch.position == batch.lengths[batch.row] - 1
+    cut = (batch.ids == EOS) & ~last
+    ids = torch.where(cut, SEP, batch.ids)
+    passed = cut.long().cumsum(0)
+    at_start = passed[batch.start[:-1]][batch.row]
+    has = torch.zeros(len(batch), device=ids.device).index_add(0, batch.row, cut.float())
+    before = (has[batch.row] > 0) & (passed == at_start)
+    return Ragged(ids, batch.start, batch.longest), before, last
+
+
 def sequences(
     corpus: Corpus, rows: Tensor, table: Table, settings: FluencySettings, rng: torch.Generator
 ) -> tuple[Ragged, Tensor]:
     """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and the weight of each prediction."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     wide = max(source.shape[1], target.shape[1])
-    pad = torch.nn.functional.pad
-    source = pad(source, (0, wide - source.shape[1]), value=-1)
-    target = pad(target, (0, wide - target.shape[1]), value=-1)
+    source, target = (F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (source, target))
     draw = torch.rand(3, len(rows), 1, device=rows.device, generator=rng)
     paired = draw[0] < settings.given
     swapped = draw[1] < torch.where(paired, settings.reverse, settings.foreign)
     first, second = torch.where(swapped, target, source), torch.where(swapped, source, target)
-    between = torch.where(paired, table.frame[1], -1)
-    words, starts = framed(
-        torch.cat([torch.where(paired, first, -1), between, second], 1), table.frame
-    )
-    batch, _ = expand(words, starts, table)
-    # the frame's end type stands for the separator where another end follows
-    is_end = batch.ids == EOS
-    last = batch.position == batch.lengths[batch.row] - 1
-    ids = torch.where(is_end & ~last, SEP, batch.ids)
-    after = torch.zeros_like(ids).scatter(0, (ids == SEP).nonzero()[:, 0], 1)
-    passed = after.cumsum(0) - after
-    at_start = passed[batch.start[:-1]][batch.row]
-    has = torch.bincount(batch.row[ids == SEP], minlength=len(batch))[batch.row]
-    before = (has > 0) & (passed - at_start + after == 0)
-    weight = torch.where(before, settings.source_weight, 1.0) * ~last
-    return Ragged(ids, batch.start, batch.longest), weight
+    batch, before, last = joined(torch.where(paired, first, -1), second, table)
+    return batch, torch.where(before, settings.source_weight, 1.0) * ~last
+
+
+def ranked_loss(
+    model: Causal, corpus: Corpus, samples: Samples, rows: Tensor, table: Table
+) -> Tensor:
+    """How far mean log p(c | x) of machine translations c is from following the teacher's rating:
+    over the batch, and among the translations of one source."""
+    source = corpus.padded(rows, "source").repeat_interleave(samples.each, 0)
+    batch, before, last = joined(source, samples.padded(rows).flatten(0, 1), table)
+    log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
+    counted = (~before & ~last).float()
+    zeros = torch.zeros(len(batch), device=rows.device)
+    total = zeros.index_add(0, batch.row, log_p.float() * counted)
+    mean = (total / zeros.index_add(0, batch.row, counted)).view(-1, samples.each)
+    wanted = samples.score[samples.at(rows)]
+    return follow(mean, wanted) / 2 + follow(within(mean), within(wanted))
 
 
 def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
@@ -96,7 +114,7 @@ def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tens
     return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * told)
 
 
-def judged_loss(
+def read_loss(
     model: Causal, reader: Reader, corpus: Corpus, rows: Tensor, tables: tuple[Table, Table],
     rng: torch.Generator,
 ) -> Tensor:  # fmt: skip
@@ -104,8 +122,7 @@ def judged_loss(
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
     wide = max(slips.shape[1], target.shape[1])
-    pad = torch.nn.functional.pad
-    slots = torch.cat([pad(x, (0, wide - x.shape[1]), value=-1) for x in (target, slips)])
+    slots = torch.cat([F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (target, slips)])
     words, starts = framed(slots, tables[0].frame)
     batch, word = expand(words, starts, tables[0])
     theirs, their_word = expand(words, starts, tables[1])
@@ -114,7 +131,7 @@ def judged_loss(
     mine = word_chances(log_p, batch, word, len(words))
     first = torch.zeros_like(words, dtype=torch.bool)
     first[starts[:-1]] = True
-    near = torch.nn.functional.smooth_l1_loss(mine[~first], wanted[~first], beta=2.0)
+    near = F.smooth_l1_loss(mine[~first], wanted[~first], beta=2.0)
     row = torch.repeat_interleave(
         torch.arange(len(slots), device=rows.device), starts.diff(), output_size=len(words)
     )
@@ -129,67 +146,35 @@ def train_fluency(
     out: Path,
     watch: Callable[[Causal], str] | None = None,
     reader: Reader | None = None,
+    samples: Samples | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; weights go to `out`/fluency.safetensors."""
     device = corpus.source.device
-    torch.set_float32_matmul_precision("high")
     model.to(device).train()
     table = corpus.tables("student", BOS, EOS)
     their_table = corpus.tables("reader", BEGIN, BEGIN) if reader is not None else table
     rng = torch.Generator(device=device).manual_seed(settings.seed)
-    fused = device.type == "cuda"
-    matrices = [p for p in model.parameters() if p.dim() > 1]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    optimiser = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": 0.05}, {"params": vectors, "weight_decay": 0.0}],
-        lr=settings.rate, betas=(0.9, 0.95), fused=fused,
-    )  # fmt: skip
-    began = saved = time.monotonic()
-    running, pieces = torch.zeros((), device=device), 0
-    agree = torch.zeros((), device=device)
-    for step, rows in enumerate(corpus.batches(settings.words, settings.seed)):
-        spent = time.monotonic() - began
-        done = max(
-            step / settings.steps if settings.steps else 0.0,
-            spent / settings.seconds if settings.seconds else 0.0,
-        )
-        if done >= 1:
-            break
-        progress = settings.first_share + (1 - settings.first_share) * done
-        rate = settings.rate * min(1.0, (step + 1) / settings.warm) * max(1 - progress, 0.01)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
+
+    def few(rows: Tensor, share: float) -> Tensor:
+        order = torch.randperm(len(rows), device=device, generator=rng)
+        return rows[order[: max(2, int(len(rows) * share))]]
+
+    def losses(rows: Tensor) -> dict[str, Tensor]:
         batch, weight = sequences(corpus, rows, table, settings, rng)
-        with torch.autocast(device.type, torch.bfloat16, enabled=fused):
-            hidden = model(batch)
-            log_p = log_probability(hidden, model.pieces.weight, batch.ids.roll(-1))
-        loss = -(log_p * weight).sum() / weight.sum()
-        torch.autograd.backward(loss)
+        log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
+        parts = {"text": -(log_p * weight).sum() / weight.sum()}
         if reader is not None:
-            few = rows[torch.randperm(len(rows), device=device, generator=rng)]
-            few = few[: max(2, int(len(rows) * settings.judged_share))]
-            with torch.autocast(device.type, torch.bfloat16, enabled=fused):
-                judged = judged_loss(model, reader, corpus, few, (table, their_table), rng)
-            torch.autograd.backward(settings.judged_weight * judged)
-            agree = agree * 0.98 + judged.detach() * 0.02
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        running = running * 0.98 + loss.detach() * 0.02
-        pieces += len(batch.ids)
-        if step % 100 == 99 or step < 3:
-            bias, now = 1 - 0.98 ** (step + 1), time.monotonic() - began
-            shown = f"loss {running.item() / bias:.3f} judged {agree.item() / bias:.3f}"
-            print(
-                f"step {step + 1} {now:.0f}s {pieces / now:.0f} pieces/s lr {rate:.1e} {shown}",
-                file=sys.stderr,
-                flush=True,
-            )
-        if time.monotonic() - saved > settings.save_every:
-            save(model, model.shape, out / "fluency.safetensors")
-            if watch is not None:
-                print(watch(model), file=sys.stderr, flush=True)
-            saved = time.monotonic()
-    save(model, model.shape, out / "fluency.safetensors")
-    if watch is not None:
-        print(watch(model), file=sys.stderr, flush=True)
+            some = few(rows, settings.read_share)
+            parts["read"] = read_loss(model, reader, corpus, some, (table, their_table), rng)
+        if samples is not None:
+            some = few(rows, settings.ranked_share)
+            parts["ranked"] = ranked_loss(model, corpus, samples, some, table)
+        return parts
+
+    if samples is not None:
+        corpus = corpus.only(samples.row)
+    look = (lambda: watch(model)) if watch is not None else None
+    file = out / "fluency.safetensors"
+    batches = corpus.batches(settings.words, settings.seed)
+    descend(model, model.shape, batches, losses, settings.weights, settings, file,
+            decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

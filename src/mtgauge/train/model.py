@@ -239,15 +239,21 @@ class Causal(nn.Module):
             for layer in (block.out, block.down):
                 nn.init.normal_(layer.weight, std=0.02 / (2 * shape.layers) ** 0.5)
 
-    def forward(self, batch: Ragged) -> Tensor:
-        """What stands before the softmax, (pieces, embedding): multiply by the piece table."""
-        x = self.widen(self.pieces(batch.ids)) + self.positions(
-            batch.position.clamp(max=self.shape.positions - 1)
-        )
-        for block in self.blocks:
-            x = block(x, batch)
+    def embed(self, batch: Ragged) -> Tensor:
+        place = batch.position.clamp(max=self.shape.positions - 1)
+        x: Tensor = self.widen(self.pieces(batch.ids)) + self.positions(place)
+        return x
+
+    def before_softmax(self, x: Tensor) -> Tensor:
         y: Tensor = self.narrow(self.norm(x))
         return y
+
+    def forward(self, batch: Ragged) -> Tensor:
+        """What stands before the softmax, (pieces, embedding): multiply by the piece table."""
+        x = self.embed(batch)
+        for block in self.blocks:
+            x = block(x, batch)
+        return self.before_softmax(x)
 
 
 def log_probability(hidden: Tensor, table: Tensor, wanted: Tensor, chunk: int = 16384) -> Tensor:

@@ -1,13 +1,17 @@
-"""`mtgauge train prepare | encoder | fluency | export`: the commands behind the embedded models.
+"""`mtgauge train prepare | fluency | sample | encoder | export`: behind the embedded models.
 
     mtgauge train prepare --parallel DIR --out CORPUS --parent MINILM --teacher-tokenizer FILE
-    mtgauge train encoder --corpus CORPUS --teacher FILE... --start FILE --out DIR --seconds 900
     mtgauge train fluency --corpus CORPUS --out DIR --seconds 300
+    mtgauge train sample  --corpus CORPUS --teacher FILE... --start DIR/fluency.safetensors
+    mtgauge train fluency --corpus CORPUS --out DIR --start DIR/fluency.safetensors --samples ...
+    mtgauge train encoder --corpus CORPUS --teacher FILE... --start FILE --out DIR --samples ...
     mtgauge train export  --weights FILE --corpus CORPUS --out DIR
 
-`encoder` and `fluency` resume from weights alone (`--start`): of an earlier run, or of the exported
-model, so that the package's own models can be trained on. Judged segments given by `--judged`
-are scored at every checkpoint, to choose by; keep the test set away from them.
+`sample` translates a part of the corpus with the language model and lets the teacher rate it; with
+`--samples` the other two learn from that. `encoder` and `fluency` resume from weights alone
+(`--start`): of an earlier run, or of the exported model, so that the package's own models can be
+trained on. Judged segments given by `--judged` are scored at every checkpoint, to choose by; keep
+the test set away from them.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from typing import TYPE_CHECKING
 from mtgauge.errors import ResourceError
 
 if TYPE_CHECKING:
-    from mtgauge.train.model import Shape
+    from mtgauge.train.model import Causal, Shape
+    from mtgauge.train.samples import Samples
     from mtgauge.train.watch import Judged
 
-MODELS = ("prepare", "encoder", "fluency", "export")
+MODELS = ("prepare", "fluency", "sample", "encoder", "export")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The options of one stage."""
     path = Path
-    parser.add_argument("--out", type=path, required=True, help="folder for what is made")
     parser.set_defaults(stage=name)
+    if name != "sample":
+        parser.add_argument("--out", type=path, required=True, help="folder for what is made")
     if name == "prepare":
         parser.add_argument(
             "--parallel", type=path, required=True, help="folder of XX-en.tsv[.zst]"
@@ -63,7 +69,16 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="how weights become int8: closest, or fastest")  # fmt: skip
         parser.add_argument("--facts", type=path, help="JSON with more of the card's keys")
         return
-    parser.add_argument("--start", type=path, help="weights to go on from: safetensors, or .onnx")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--start", type=path, required=name == "sample",
+                        help="weights to go on from: safetensors, or .onnx")  # fmt: skip
+    if name in ("sample", "encoder"):
+        parser.add_argument("--teacher", type=path, nargs="+", required=True)
+    if name == "sample":
+        parser.add_argument("--rows", type=int, default=500_000, help="pairs to translate")
+        parser.add_argument("--each", type=int, default=2, help="translations of each")
+        return
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--rate", type=float, default=4e-4 if name == "encoder" else 1.5e-3)
@@ -72,15 +87,17 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--behind", type=float, default=0.0, help="share of the schedule done before"
     )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--device", default="auto")
+    parser.add_argument(
+        "--until", type=float, default=1.0, help="share of the schedule done when this run ends"
+    )
+    parser.add_argument("--warm", type=int, default=200, help="steps over which the rate rises")
+    parser.add_argument("--samples", action="store_true", help="learn from `train sample` too")
     parser.add_argument("--judged", type=path, nargs="*", default=[])
     parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
     parser.add_argument("--layers", type=int, default=6 if name == "encoder" else 5)
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--heads", type=int, default=12)
     if name == "encoder":
-        parser.add_argument("--teacher", type=path, nargs="+", required=True)
         parser.add_argument("--versions", type=int, default=4)
     else:
         parser.add_argument("--embedding", type=int, default=160)
@@ -95,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
             "training needs torch, which is not installed. Install mtgauge[train]."
         ) from missing
     stage: Callable[[argparse.Namespace], int] = {
-        "prepare": _prepare, "encoder": _encoder, "fluency": _fluency, "export": _export,
+        "prepare": _prepare, "fluency": _fluency, "sample": _sample, "encoder": _encoder,
+        "export": _export,
     }[args.stage]  # fmt: skip
     return stage(args)
 
@@ -153,6 +171,7 @@ def _encoder(args: argparse.Namespace) -> int:
     settings = e.Settings(
         steps=args.steps, seconds=args.seconds, words=args.words, versions=args.versions,
         rate=args.rate, seed=args.seed, save_every=args.save_every, first_share=args.behind,
+        last_share=args.until, warm=args.warm,
         source_layer=max(1, args.layers - 1),
         reference_layers=tuple(sorted({max(1, args.layers - 2), max(1, args.layers - 1)})),
     )  # fmt: skip
@@ -161,13 +180,25 @@ def _encoder(args: argparse.Namespace) -> int:
     def watch(encoder: Encoder) -> str:
         return correlations(encoder, judged) if judged is not None else ""
 
-    e.train(corpus, teacher, student, settings, args.out, watch)
+    e.train(corpus, teacher, student, settings, args.out, watch, _samples(args, device))
     return 0
+
+
+def _samples(args: argparse.Namespace, device: str) -> Samples | None:
+    from mtgauge.train.samples import FILE, Samples
+
+    if not args.samples:
+        return None
+    if not (args.corpus / FILE).exists():
+        raise ResourceError(
+            f"{args.corpus} has no {FILE}: make it by `mtgauge train sample --corpus ...`."
+        )
+    return Samples.load(args.corpus, device)
 
 
 def _start(path: Path) -> dict[str, object]:
     """Weights of a student, from safetensors, int8 rows (.npz) or an exported model (.onnx)."""
-    from mtgauge.train.encoder import load_weights
+    from mtgauge.train.descend import load_weights
     from mtgauge.train.restore import encoder_from_onnx
     from mtgauge.train.teacher import load_rows
 
@@ -188,28 +219,46 @@ def _shape(args: argparse.Namespace, inner: int, embedding: int = 0) -> Shape:
     return Shape(size, args.dim, args.layers, args.heads, inner, embedding=embedding)
 
 
+def _causal(args: argparse.Namespace) -> Causal:
+    """The language model to go on from, or a fresh one."""
+    from mtgauge.train.causal_restore import causal_from_onnx
+    from mtgauge.train.fluency import load_causal
+    from mtgauge.train.model import Causal
+
+    if args.start is None:
+        return Causal(_shape(args, 4 * args.dim, args.embedding))
+    return causal_from_onnx(args.start) if args.start.suffix == ".onnx" else load_causal(args.start)
+
+
+def _sample(args: argparse.Namespace) -> int:
+    from mtgauge.train.sampler import Corpus
+    from mtgauge.train.samples import draw
+    from mtgauge.train.teacher import Teacher
+
+    device = _device(args.device)
+    corpus, teacher = Corpus.load(args.corpus, device), Teacher.load(args.teacher, device)
+    samples = draw(corpus, _causal(args), teacher, rows=args.rows, each=args.each, seed=args.seed)
+    samples.save(args.corpus)
+    return 0
+
+
 def _fluency(args: argparse.Namespace) -> int:
     import torch
 
-    from mtgauge.train.causal_restore import causal_from_onnx
-    from mtgauge.train.fluency import FluencySettings, load_causal, train_fluency
-    from mtgauge.train.model import Causal
+    from mtgauge.train.fluency import FluencySettings, train_fluency
     from mtgauge.train.reader import Reader
     from mtgauge.train.sampler import Corpus
     from mtgauge.train.watch import fluency_scores
 
     torch.manual_seed(args.seed)
-    corpus = Corpus.load(args.corpus, _device(args.device))
+    device = _device(args.device)
+    corpus = Corpus.load(args.corpus, device)
     _say_shares(corpus.shares)
-    shape = _shape(args, 4 * args.dim, args.embedding)
-    if args.start and args.start.suffix == ".onnx":
-        model = causal_from_onnx(args.start)
-    else:
-        model = load_causal(args.start) if args.start else Causal(shape)
+    model = _causal(args)
     judged = _judged(args)
     settings = FluencySettings(
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
-        save_every=args.save_every, first_share=args.behind,
+        save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
     )  # fmt: skip
 
     def watch(model: Causal) -> str:
@@ -223,8 +272,8 @@ def _fluency(args: argparse.Namespace) -> int:
         model.train()
         return "\n".join(lines)
 
-    reader = Reader.load(args.reader, _device(args.device)) if args.reader else None
-    train_fluency(corpus, model, settings, args.out, watch, reader)
+    reader = Reader.load(args.reader, device) if args.reader else None
+    train_fluency(corpus, model, settings, args.out, watch, reader, _samples(args, device))
     return 0
 
 

@@ -13,6 +13,7 @@ Contrast (InfoNCE) keeps translations apart from other sentences and from their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -69,29 +70,59 @@ def similarities(vectors: Tensor, a: Padded, b: Padded) -> Tensor:
         return torch.bmm(a.pick(vectors.float()), b.pick(vectors.float()).transpose(1, 2))
 
 
-def follow(student: Tensor, teacher: Tensor) -> Tensor:
-    """1 - Pearson correlation of two flat tensors."""
-    s, t = student.float() - student.float().mean(), teacher.float() - teacher.float().mean()
+def match_versions(
+    states: Tensor, batch: Ragged, references: int, versions: int
+) -> tuple[Match, Padded]:
+    """Best matches of each version in its reference: references come first in the batch, then
+    `versions` of each; second, how the versions are laid out."""
+    device = states.device
+    theirs = torch.arange(references, device=device).repeat_interleave(versions)
+    longest = batch.longest - 2
+    a = Padded.of(batch, torch.arange(references, len(batch), device=device), longest)
+    b = Padded.of(batch, theirs, longest)
+    unit = F.normalize(states.float(), dim=-1)
+    return match(similarities(unit, a, b), a.mask, b.mask), a
+
+
+def follow(student: Tensor, teacher: Tensor, counted: Tensor | None = None) -> Tensor:
+    """1 - Pearson correlation of two tensors, where `counted` (everywhere by default)."""
+    s, t = student.float(), teacher.float()
+    w = torch.ones_like(t) if counted is None else counted.to(t.dtype)
+    total = w.sum().clamp(min=1)
+    s, t = (s - (s * w).sum() / total) * w, (t - (t * w).sum() / total) * w
     lengths = torch.linalg.vector_norm(s) * torch.linalg.vector_norm(t)
     agreement: Tensor = (s * t).sum() / lengths.clamp(min=1e-6)
     return 1 - agreement
 
 
-def within(values: Tensor, versions: int) -> Tensor:
-    """Values of each source's versions, less their mean."""
-    grouped = values.view(-1, versions)
-    return torch.flatten(grouped - grouped.mean(1, keepdim=True))
+def within(values: Tensor) -> Tensor:
+    """Values (sources, versions), less the mean of each source's."""
+    return torch.flatten(values - values.mean(1, keepdim=True))
 
 
-def follow_match(student: Match, teacher: Match, versions: int) -> Tensor:
-    """Sentence level: P, R and F over the whole batch, and F among versions of one source."""
-    pairs = [
-        (student.precision, teacher.precision),
-        (student.recall, teacher.recall),
-        (student.f, teacher.f),
-    ]
-    across = torch.stack([follow(mine, theirs) for mine, theirs in pairs]).mean()
-    return across + follow(within(student.f, versions), within(teacher.f, versions))
+def follow_match(
+    student: Match, teacher: Match, versions: int, kinds: Sequence[slice] = (slice(None),)
+) -> Tensor:
+    """Sentence level: P, R and F over the whole batch, and F among versions of one source.
+
+    `kinds` are groups of versions made in one way: each is followed by itself, so that nothing is
+    learned from how a version was made.
+    """
+    parts = []
+    for kind in kinds:
+
+        def of(values: Tensor, kind: slice = kind) -> Tensor:
+            return values.view(-1, versions)[:, kind]
+
+        for mine, theirs in zip(
+            (student.precision, student.recall, student.f),
+            (teacher.precision, teacher.recall, teacher.f),
+            strict=True,
+        ):
+            parts.append(follow(of(mine), of(theirs)) / 3)
+        if of(student.f).shape[1] > 1:
+            parts.append(follow(within(of(student.f)), within(of(teacher.f))))
+    return torch.stack(parts).sum() / len(kinds)
 
 
 def word_means(values: Tensor, word: Tensor, words: int) -> Tensor:
@@ -102,12 +133,14 @@ def word_means(values: Tensor, word: Tensor, words: int) -> Tensor:
 
 
 def matched_words(found: Match, at: Padded, word: Tensor, words: int) -> tuple[Tensor, Tensor]:
-    """Mean best match of each word of the a side; second, which words are on that side."""
-    where = word[at.index[at.mask]]
-    value = found.best_a[at.mask]
+    """Mean best match of each word of the a side; second, the row of each such word, else -1."""
+    row, place = at.mask.nonzero(as_tuple=True)
+    where = word[at.index[row, place]]
+    value = found.best_a[row, place]
     total = value.new_zeros(words).index_add(0, where, value)
     count = value.new_zeros(words).index_add(0, where, torch.ones_like(value))
-    return total / count.clamp(min=1), count > 0
+    whose = torch.full((words,), -1, device=where.device).scatter(0, where, row)
+    return total / count.clamp(min=1), whose
 
 
 def contrast(left: Tensor, right: Tensor, scale: float = 20.0) -> Tensor:

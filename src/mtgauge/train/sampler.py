@@ -11,7 +11,7 @@ short sentences weigh less. Batches hold sentences of like length, of about `wor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +67,13 @@ class Corpus:
             put(source.flat), put(source.start), put(target.flat), put(target.start), put(lang),
             put(chance), tuple(names), shares, _slips(folder, names, put), folder,
         )  # fmt: skip
+
+    def only(self, rows: Tensor) -> Corpus:
+        """The same corpus, of which nothing but these rows is drawn."""
+        weight = self.chance.diff(prepend=self.chance.new_zeros(1))
+        kept = torch.zeros_like(weight)
+        kept[rows] = weight[rows]
+        return replace(self, chance=(kept / kept.sum()).cumsum(0))
 
     def tables(self, name: str, first: int, last: int) -> Table:
         """Type -> pieces of a vocabulary (`student`, `teacher`) as prepared in pieces.npz."""

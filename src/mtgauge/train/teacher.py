@@ -3,9 +3,10 @@
 What it teaches: which words of two English sentences match (states of a middle layer), and where a
 sentence lies (mean of the last). Weights travel as int8, one scale a row, about a quarter of fp32.
 
-    quantise_file(Path("model.safetensors"), Path("teacher.npz"))
+    store(Path("model.safetensors"), Path("teacher.npz"))
     teacher = Teacher.load([Path("teacher.npz")], device="cuda")
-    middle, last = teacher(batch, upto=7)          # last is None where upto < 12
+    middle = teacher(batch, upto=7)
+    last = teacher(batch, upto=12, states=middle, after=7)
 
 Limits: English, lower-cased; MPNet's arrangement only.
 """
@@ -39,6 +40,14 @@ def quantise_rows(weights: dict[str, NDArray[np.float32]]) -> Arrays:
         else:
             out[name] = value.astype(np.float16)
     return out
+
+
+def store(weights: Path, out: Path) -> None:
+    """A safetensors file of the teacher, as `Teacher.load` reads it."""
+    from safetensors.torch import load_file
+
+    found = {name: value.float().numpy() for name, value in load_file(weights).items()}
+    np.savez(out, **quantise_rows(found))  # type: ignore[arg-type]
 
 
 def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
@@ -94,28 +103,28 @@ class Teacher:
         return table[bucket + (apart > 0) * half].permute(2, 0, 1)
 
     @torch.no_grad()
-    def __call__(self, batch: Ragged, upto: int) -> Tensor:
-        """States of layer `upto`, (pieces, 768), in the teacher's own precision."""
+    def __call__(
+        self, batch: Ragged, upto: int, states: Tensor | None = None, after: int = 0
+    ) -> Tensor:
+        """States of layer `upto`, (pieces, 768), in the teacher's own precision; from the pieces,
+        or from the batch's `states` of layer `after`."""
         with torch.autocast(batch.ids.device.type, enabled=False):
-            return self._states(batch, upto)
+            x = self._embedded(batch) if states is None else states
+            bias = self._bias(-(-batch.longest // 8) * 8)
+            masks = [
+                bias[None, :, : group.mask.shape[1], : group.mask.shape[1]]
+                + torch.where(group.mask, 0.0, -1e4).to(x.dtype)[:, None, None, :]
+                for group in batch.groups
+            ]
+            for i in range(after, upto):
+                x = self._layer(f"encoder.layer.{i}.", x, batch, masks)
+            return x
 
-    def _states(self, batch: Ragged, upto: int) -> Tensor:
+    def _embedded(self, batch: Ragged) -> Tensor:
+        places = self.w["embeddings.position_embeddings.weight"]
         x = F.embedding(batch.ids, self.w["embeddings.word_embeddings.weight"])
-        last = len(self.w["embeddings.position_embeddings.weight"]) - 1
-        x = (
-            x
-            + self.w["embeddings.position_embeddings.weight"][(batch.position + 2).clamp(max=last)]
-        )
-        x = self._norm("embeddings.LayerNorm", x)
-        bias = self._bias(-(-batch.longest // 8) * 8)
-        masks = [
-            bias[None, :, : group.mask.shape[1], : group.mask.shape[1]]
-            + torch.where(group.mask, 0.0, -1e4).to(x.dtype)[:, None, None, :]
-            for group in batch.groups
-        ]
-        for i in range(upto):
-            x = self._layer(f"encoder.layer.{i}.", x, batch, masks)
-        return x
+        x = x + places[(batch.position + 2).clamp(max=len(places) - 1)]
+        return self._norm("embeddings.LayerNorm", x)
 
     def _layer(self, own: str, x: Tensor, batch: Ragged, masks: list[Tensor]) -> Tensor:
         qkv = self._linear(own + "attention.attn.qkv", x).view(len(x), 3, HEADS, -1)

@@ -123,14 +123,20 @@ def encoder_scores(
 
 @torch.no_grad()
 def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
-    """Mean log-probability of the translation alone, and given the source."""
+    """Mean log-probability of the translation alone and given the source, and of the source given
+    the translation."""
     device = model.pieces.weight.device
-    alone = list(judged.hypothesis)
-    given = [
-        [*s[:-1][:120], SEP, *h[1:]] for s, h in zip(judged.source, judged.hypothesis, strict=True)
-    ]
+
+    def pairs(first: list[list[int]], second: list[list[int]]) -> list[list[int]]:
+        return [[*a[:-1][:120], SEP, *b[1:]] for a, b in zip(first, second, strict=True)]
+
+    source, hypothesis = judged.source, judged.hypothesis
     out = {}
-    for name, texts in (("alone", alone), ("given", given)):
+    for name, texts, scored_texts in (
+        ("alone", hypothesis, hypothesis),
+        ("given", pairs(source, hypothesis), hypothesis),
+        ("reverse", pairs(hypothesis, source), source),
+    ):
         means = []
         for begin in range(0, len(texts), 512):
             batch = Ragged.of(texts[begin : begin + 512], device)
@@ -138,7 +144,7 @@ def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
                 hidden = model(batch)
                 log_p = log_probability(hidden, model.pieces.weight, batch.ids.roll(-1)).float()
             left = batch.lengths[batch.row] - batch.position
-            mine = [len(h) for h in judged.hypothesis[begin : begin + 512]]
+            mine = [len(h) for h in scored_texts[begin : begin + 512]]
             length = torch.tensor(mine, device=device)[batch.row]
             # positions that predict a piece of the translation (its end too, its start not)
             scored = (left >= 2) & (left <= length)
