@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mtgauge.encode.embedded import fingerprint
 from mtgauge.train.corpus import with_frame
-from mtgauge.train.export import measure_peaks
+from mtgauge.train.export import sample_inputs
 from mtgauge.train.graph import encoder_graph
 from mtgauge.train.model import Encoder, Shape
 
@@ -41,7 +41,7 @@ def write_encoder(folder: Path) -> Path:
     rows = [[1, *range(6, 6 + n), 2] for n in (4, 9, 30)]
     weights = {name: w.numpy() for name, w in encoder.state_dict().items()}
     graph = encoder_graph(
-        weights, SHAPE.heads, SHAPE.layers, SHAPE.dim, measure_peaks(encoder.eval(), rows)
+        weights, SHAPE.heads, SHAPE.layers, SHAPE.dim, sample_inputs(encoder.eval(), rows)
     )
     model = folder / "encoder"
     model.mkdir(parents=True, exist_ok=True)

@@ -31,13 +31,11 @@ from mtgauge.train.prepare import load_pairs
 
 SPECIAL = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK, "mask": MASK, "sep": SEP}
 
-QUANTISATION = {
-    "blocks": "int8 weights, a scale a block of at most 128 of one row; piece table int8, a scale a"
-    " row (encoder) or block (fluency); activations float32 in and out",
-    "rows": "weights 7 bits stored in int8, a scale a row; activations 8 bits, a scale a piece,"
-    " channels balanced on held-out text; piece table int8, a scale a row (encoder) or block"
-    " (fluency)",
-}
+SAMPLES = 1024  # pieces on which a layer is fitted
+QUANTISATION = (
+    "weights int8, a scale a row; activations uint8, a scale a piece, channels balanced on held-out"
+    " text; piece table int8, a scale a row; sums exact on every processor"
+)
 
 
 def _own(weights: dict[str, Any], prefix: str) -> dict[str, Float]:
@@ -67,16 +65,17 @@ def sample_rows(corpus: Path, kind: str, per_language: int = 8) -> list[list[int
     return rows
 
 
-def measure_peaks(model: nn.Module, rows: list[list[int]]) -> dict[str, Float]:
-    """The largest absolute input of each channel of every linear layer, by the layer's name."""
-    peaks: dict[str, Float] = {}
+def sample_inputs(model: nn.Module, rows: list[list[int]]) -> dict[str, Float]:
+    """Inputs of every linear layer, by its name: `SAMPLES` pieces of these rows, evenly."""
+    seen: dict[str, Float] = {}
+    batch = Ragged.of(rows)
+    every = max(1, len(batch.ids) // SAMPLES)
 
     def watch(name: str) -> Any:
-        def seen(_: nn.Module, given: tuple[torch.Tensor, ...], __: torch.Tensor) -> None:
-            most = given[0].abs().reshape(-1, given[0].shape[-1]).amax(0).numpy()
-            peaks[name] = np.maximum(peaks[name], most) if name in peaks else most
+        def keep(_: nn.Module, given: tuple[torch.Tensor, ...], __: torch.Tensor) -> None:
+            seen[name] = given[0][::every].numpy()
 
-        return seen
+        return keep
 
     hooks = [
         layer.register_forward_hook(watch(name))
@@ -84,31 +83,27 @@ def measure_peaks(model: nn.Module, rows: list[list[int]]) -> dict[str, Float]:
         if isinstance(layer, nn.Linear)
     ]
     with torch.no_grad():
-        for begin in range(0, len(rows), 64):
-            model(Ragged.of(rows[begin : begin + 64]))
+        model(batch)
     for hook in hooks:
         hook.remove()
-    return peaks
+    return seen
 
 
 def export(
-    kind: str, weights: Path, corpus: Path, out: Path, facts: Path | None = None,
-    form: str = "blocks",
+    kind: str, weights: Path, corpus: Path, out: Path, facts: Path | None = None
 ) -> None:  # fmt: skip
-    """Write the folder of one model; `kind` is "encoder" or "fluency", `form` as in `graph`."""
+    """Write the folder of one model; `kind` is "encoder" or "fluency"."""
     stored, shape = load_weights(weights)
     out.mkdir(parents=True, exist_ok=True)
     made = Tokenizer.from_file(str(corpus / "tokenizer.json"))
-    peaks = None
-    if form == "rows":
-        net = load_encoder(weights) if kind == "encoder" else load_causal(weights)
-        peaks = measure_peaks(net.eval(), sample_rows(corpus, kind))
+    net = load_encoder(weights) if kind == "encoder" else load_causal(weights)
+    seen = sample_inputs(net.eval(), sample_rows(corpus, kind))
     if kind == "encoder":
         own = _own(stored, "encoder.")
-        model = encoder_graph(own, shape.heads, shape.layers, shape.dim, peaks)
+        model = encoder_graph(own, shape.heads, shape.layers, shape.dim, seen)
         made = with_frame(made)
     else:
-        model = fluency_graph(_own(stored, ""), shape.heads, shape.layers, peaks)
+        model = fluency_graph(_own(stored, ""), shape.heads, shape.layers, seen)
         made = with_frame(made, SEP)
     blob = model.SerializeToString()
     (out / "model.onnx").write_bytes(blob)
@@ -118,7 +113,7 @@ def export(
         "name": f"mtgauge-{kind}", "kind": kind, "layers": shape.layers, "dim": shape.dim,
         "max_length": shape.positions, "special_tokens": SPECIAL, "lowercase": True,
         "vocabulary": shape.vocabulary, "fingerprint": mark,
-        "quantisation": QUANTISATION[form],
+        "quantisation": QUANTISATION,
     }  # fmt: skip
     if facts is not None:
         card |= json.loads(facts.read_text(encoding="utf-8"))

@@ -28,7 +28,7 @@ from mtgauge._version import __version__
 from mtgauge.metrics.trained import fingerprint
 from mtgauge.train import int8
 from mtgauge.train.context_models import ContextModel
-from mtgauge.train.export import measure_peaks
+from mtgauge.train.export import sample_inputs
 from mtgauge.train.graph import Graph
 from mtgauge.train.regressor_model import EmbeddedPairs, Regressor
 
@@ -94,7 +94,7 @@ def regressor_graph(
     """
     shape = pairs.encoder.shape
     w = {k: v.detach().float().numpy() for k, v in pairs.encoder.state_dict().items()}
-    g = Graph(measure_peaks(pairs.encoder, [list(row) for row in sample]))
+    g = Graph(sample_inputs(pairs.encoder, [list(row) for row in sample]))
     types = g.constant(pairs.types.weight.detach().float().numpy(), "types")
     x = g.node(
         "Add",

@@ -1,23 +1,17 @@
-"""The two transformers as ONNX graphs with int8 weights: what `export` writes.
+"""The two transformers as ONNX graphs that calculate in int8: what `export` writes.
 
-Two forms, neither of which measures anything over a batch, so that a score never depends on its
-batch mates:
-
-    blocks    weights 8 bits, a scale for each block of 128 of a row (MatMulNBits); the closest
-    rows      weights 7 bits, a scale a row; activations 8 bits, a scale a piece, measured on the
-              piece itself; about 1.8 times as fast without VNNI, and .002 to .005 of correlation
-
-Seven bits in `rows`, because two products of eight bits overflow the 16-bit sums of processors
-without VNNI, and scores would differ between machines. There, channels that are large in the
-activations are made smaller, and their weights larger, by half the ratio in logarithm (`peaks`,
-measured once on sample text). The piece table is int8 with a scale a row.
+Weights are int8 with a scale a row; the inputs of a layer are quantised to uint8 piece by piece, by
+the largest and smallest number of the piece itself. Nothing is measured over a batch, so a score
+does not depend on its batch mates. How a layer is quantised (`fitted8`: which channels are made
+smaller, where zero lies) is chosen on sample inputs; `exact8` keeps the sums free of overflow, so
+that processors with and without VNNI instructions get the same integers.
 
     encoder   input_ids, attention_mask (batch, length)  ->  layer_0 ... (batch, length, dim)
     fluency   input_ids (batch, length), right padded    ->  logprobs (batch, length - 1)
 
-The language model's normaliser (a sum over the whole vocabulary) is taken position by position in a
-Scan, which keeps memory at one position's logits. Where a text is given a source (`x <sep> y`), the
-source's own pieces are not scored: their log-probability is put as 0, and no time is spent on it.
+The language model compares with the whole vocabulary only where it is asked for a probability:
+padding is left out, and so are the pieces of a source (`x <sep> y`); what is left out gets 0. The
+positions go through the softmax `CHUNK` at a time, in a Scan, which bounds the memory.
 """
 
 from __future__ import annotations
@@ -28,42 +22,30 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from mtgauge.train.int8 import exact8, fitted8, quantise
+
 Array = NDArray[np.generic]
 Float = NDArray[np.float32]
 EXTRA = "com.microsoft"
-SEP = 5  # corpus.SEP, without importing the tokenizers
-
-
-def int8_blocks(weight: Float, block: int) -> tuple[NDArray[np.uint8], Float]:
-    """(out, in) weights as MatMulNBits wants them: uint8 around 128, and the blocks' scales."""
-    parts = weight.reshape(weight.shape[0], -1, block)
-    scale = np.maximum(np.abs(parts).max(2), 1e-10) / 127
-    whole = np.clip(np.round(parts / scale[..., None]), -127, 127) + 128
-    return whole.astype(np.uint8), scale.astype(np.float32)
-
-
-def balanced(weight: Float, peak: Float | None) -> Float | None:
-    """Factors for each input channel: sqrt(largest weight / largest activation), mean 1 in log."""
-    if peak is None:
-        return None
-    factor = np.sqrt(np.maximum(np.abs(weight).max(0), 1e-4) / np.maximum(peak, 1e-3))
-    return np.asarray(factor / np.exp(np.log(factor).mean()), dtype=np.float32)
+PAD, SEP = 0, 5  # as in corpus, without importing the tokenizers
+CHUNK = 16  # positions whose logits (48,000 each) are in memory at once
+VECTOR = np.array([-1])  # the last axis
 
 
 class Graph:
     """Nodes and initialisers gathered in order; every method returns its output's name."""
 
-    def __init__(self, peaks: dict[str, Float] | None) -> None:
+    def __init__(self, seen: dict[str, Float]) -> None:
         self.nodes: list[NodeProto] = []
         self.initialisers: dict[str, TensorProto] = {}
-        self.peaks = peaks
+        self.seen = seen  # sample inputs of every linear layer
         self.made = 0
 
-    def constant(self, value: Array, name: str = "") -> str:
+    def constant(self, value: Array | np.generic, name: str = "") -> str:
         if not name:
             self.made += 1
             name = f"c{self.made}"
-        self.initialisers[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        self.initialisers[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def node(self, kind: str, *inputs: str, domain: str = "", out: str = "", **how: Any) -> str:
@@ -74,40 +56,33 @@ class Graph:
         return out
 
     def linear(self, x: str, weight: Float, bias: Float | None, name: str) -> str:
-        y = self.blocks(x, weight, name) if self.peaks is None else self.rows8(x, weight, name)
+        """x @ weight.T + bias in int8; `restore` reads the constants NAME.w, .s, .f and .b."""
+        factor, zero = fitted8(weight, self.seen[name])
+        whole, scale = exact8(weight / factor)
+        x = self.node("Mul", x, self.constant(factor, name + ".f"))
+        row, step = self.quantised(x, zero)
+        y = self.product(row, zero, self.constant(whole.T, name + ".w"),
+                         self.constant(scale, name + ".s"))  # fmt: skip
+        y = self.node("Mul", y, step)
         return y if bias is None else self.node("Add", y, self.constant(bias, name + ".b"))
 
-    def blocks(self, x: str, weight: Float, name: str) -> str:
-        n, k = weight.shape
-        block = _block(k)
-        whole, scale = int8_blocks(weight, block)
-        return self.node(
-            "MatMulNBits", x, self.constant(whole, name + ".w"), self.constant(scale, name + ".s"),
-            domain=EXTRA, K=k, N=n, bits=8, block_size=block, accuracy_level=4,
-        )  # fmt: skip
+    def quantised(self, x: str, zero: int) -> tuple[str, str]:
+        """Pieces as uint8 around `zero`, and the step of each."""
+        last, one = self.constant(VECTOR, "last"), self.constant(np.float32(1), "one")
+        above = self.node("Mul", self.node("ReduceMax", x, last, keepdims=1),
+                          self.constant(np.float32(1 / (255 - zero))))  # fmt: skip
+        below = self.node("Mul", self.node("ReduceMin", x, last, keepdims=1),
+                          self.constant(np.float32(-1 / zero)))  # fmt: skip
+        step = self.node("Max", above, below, self.constant(np.float32(1e-9), "tiny"))
+        steps = self.node("Mul", x, self.node("Reciprocal", step))
+        return self.node("QuantizeLinear", steps, one, self.constant(np.uint8(zero))), step
 
-    def rows8(self, x: str, weight: Float, name: str) -> str:
-        assert self.peaks is not None
-        number: dict[str, Array] = {
-            "tiny": np.array(1e-6, np.float32), "reach": np.array(127, np.float32),
-            "step": np.array(1 / 127, np.float32), "middle": np.array(128.5, np.float32),
-            "zero": np.array(128, np.uint8), "last": np.array([-1]),
-        }  # fmt: skip
-        of = {key: self.constant(value, "rows8." + key) for key, value in number.items()}
-        balance = balanced(weight, self.peaks.get(name))
-        if balance is not None:
-            x, weight = self.node("Mul", x, self.constant(balance)), weight / balance
-        scale = np.maximum(np.abs(weight).max(1), 1e-10) / 63
-        whole = np.round(weight / scale[:, None]).astype(np.int8)
-        most = self.node("ReduceMax", self.node("Abs", x), of["last"], keepdims=1)
-        most = self.node("Max", most, of["tiny"])
-        stretched = self.node("Mul", x, self.node("Div", of["reach"], most))
-        row = self.node("Cast", self.node("Add", stretched, of["middle"]), to=TensorProto.UINT8)
-        y = self.node(
-            "MatMulIntegerToFloat", row, self.constant(whole.T, name + ".w"), of["step"],
-            self.constant(scale.astype(np.float32), name + ".s"), of["zero"], domain=EXTRA,
+    def product(self, row: str, zero: int, whole: str, scale: str) -> str:
+        """uint8 pieces around `zero` times (in, out) int8 weights, in units of the pieces' step."""
+        return self.node(
+            "MatMulIntegerToFloat", row, whole, self.constant(np.float32(1), "one"), scale,
+            self.constant(np.uint8(zero)), domain=EXTRA,
         )  # fmt: skip
-        return self.node("Mul", y, most)
 
     def norm(self, x: str, weight: Float, bias: Float, epsilon: float, out: str = "") -> str:
         scale, shift = self.constant(weight), self.constant(bias)
@@ -118,10 +93,9 @@ class Graph:
 
     def rows(self, ids: str, table: Float, name: str) -> str:
         """Rows of an int8 table by number, scaled back."""
-        scale = np.maximum(np.abs(table).max(1), 1e-10) / 127
-        whole = np.round(table / scale[:, None]).astype(np.int8)
+        whole, scale = quantise(table, axis=(1,))
         picked = self.node("Gather", self.constant(whole, name + ".w"), ids)
-        scales = self.node("Gather", self.constant(scale[:, None].astype(np.float32)), ids)
+        scales = self.node("Gather", self.constant(scale, name + ".s"), ids)
         return self.node("Mul", self.node("Cast", picked, to=TensorProto.FLOAT), scales)
 
     def positions(self, ids: str, table: Float) -> str:
@@ -189,18 +163,10 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
-def _block(k: int) -> int:
-    """The largest block (a power of two, at most 128) that divides a row of k."""
-    for block in (128, 64, 32, 16):
-        if k % block == 0:
-            return block
-    return 16
-
-
 def encoder_graph(
-    w: dict[str, Float], heads: int, layers: int, dim: int, peaks: dict[str, Float] | None
+    w: dict[str, Float], heads: int, layers: int, dim: int, seen: dict[str, Float]
 ) -> ModelProto:
-    g = Graph(peaks)
+    g = Graph(seen)
     x = g.node("Add", g.rows("input_ids", w["pieces.weight"], "pieces"),
                g.positions("input_ids", w["positions.weight"]))  # fmt: skip
     mask = g.node("Cast", "attention_mask", to=TensorProto.INT32)
@@ -214,78 +180,74 @@ def encoder_graph(
 
 
 def fluency_graph(
-    w: dict[str, Float], heads: int, layers: int, peaks: dict[str, Float] | None
+    w: dict[str, Float], heads: int, layers: int, seen: dict[str, Float]
 ) -> ModelProto:
-    g = Graph(peaks)
-    table = w["pieces.weight"]
+    g = Graph(seen)
+    whole, scale = exact8(w["pieces.weight"])
+    table, scales = g.constant(whole, "pieces.w"), g.constant(scale, "pieces.s")
     minus, zero, one = (g.constant(np.array([v])) for v in (-1, 0, 1))
-    far = g.constant(np.array([np.iinfo(np.int64).max]))
     given = g.node("Slice", "input_ids", zero, minus, one)
-    wanted = g.node("Slice", "input_ids", one, far, one)
-    block = _block(table.shape[1])
-    whole, scale = int8_blocks(table, block)
-    whole_name, scale_name = g.constant(whole, "pieces.w"), g.constant(scale, "pieces.s")
-
-    def looked_up(ids: str) -> str:
-        """Rows of the blocked table: (batch, length, embedding)."""
-        rows = g.node("Cast", g.node("Gather", whole_name, ids), to=TensorProto.FLOAT)
-        centred = g.node("Sub", rows, g.constant(np.array(128, np.float32)))
-        scales = g.node("Unsqueeze", g.node("Gather", scale_name, ids), minus)
-        shape = g.constant(np.array([0, 0, -1]))
-        return g.node("Reshape", g.node("Mul", centred, scales), shape)
-
-    x = g.linear(looked_up(given), w["widen.weight"], None, "widen")
+    rows = g.node("Cast", g.node("Gather", table, given), to=TensorProto.FLOAT)
+    x = g.node("Mul", rows, g.node("Unsqueeze", g.node("Gather", scales, given), minus))
+    x = g.linear(x, w["widen.weight"], None, "widen")
     x = g.node("Add", x, g.positions(given, w["positions.weight"]))
     for i in range(layers):
         x = g.block(x, w, f"blocks.{i}.", heads, "", causal=True, out=f"state_{i + 1}")
+    places = _scored_places(g, given)
+    x = g.node("GatherND", x, places)
     x = g.norm(x, w["norm.weight"], w["norm.bias"], 1e-5)
     hidden = g.linear(x, w["narrow.weight"], None, "narrow")
-    logit = g.node("ReduceSum", g.node("Mul", hidden, looked_up(wanted)), minus, keepdims=0)
-    separator = g.node("Equal", "input_ids", g.constant(np.array(SEP)))
-    first = g.node("ArgMax", g.node("Cast", separator, to=TensorProto.INT32), axis=1, keepdims=1)
-    begin = g.node("Squeeze", g.node("ReduceMin", first, zero, keepdims=1), zero)  # (1,)
-    scored = g.node("Slice", hidden, begin, far, one)
-    total = _normaliser(g, scored, whole_name, scale_name, table.shape, block)
-    logit = g.node("Slice", logit, begin, far, one)
-    # the two sides are rounded differently, so a certainty may come out a hair above 0
-    found = g.node("Min", g.node("Sub", logit, total), g.constant(np.array(0, np.float32)))
-    none, width = g.constant(np.array([0, 0])), g.constant(np.array([0]))
-    found = g.node("Pad", found, g.node("Concat", width, begin, none, axis=0))
-    steps = g.node("Range", g.constant(np.array(0)),
-                   g.node("Squeeze", g.node("Shape", given, start=1, end=2)),
-                   g.constant(np.array(1)))  # fmt: skip
+    far = g.constant(np.array([np.iinfo(np.int64).max]))
+    wanted = g.node("GatherND", g.node("Slice", "input_ids", one, far, one), places)
+    found = _log_softmax(g, hidden, wanted, table, scales, whole.shape[1])
     g.node(
-        "Where",
-        g.node("Less", steps, first),
-        g.constant(np.array(0, np.float32)),
+        "ScatterND",
+        g.node("ConstantOfShape", g.node("Shape", given)),
+        places,
         found,
         out="logprobs",
     )
     return g.model(["input_ids"], {"logprobs": ["batch", "predicted"]})
 
 
-def _normaliser(
-    g: Graph, hidden: str, whole: str, scale: str, size: tuple[int, ...], block: int
-) -> str:
-    """log of the sum over all pieces of exp(logit), (batch, length), by a Scan over positions."""
-    n, k = size
-    logits = helper.make_node(
-        "MatMulNBits", ["h", whole, scale], ["logits"], domain=EXTRA, K=k, N=n, bits=8,
-        block_size=block, accuracy_level=4,
+def _scored_places(g: Graph, given: str) -> str:
+    """(n, 2): where in `given` the next piece is to be scored: not in padding, not in a source."""
+    separator = g.node("Equal", given, g.constant(np.array(SEP)))
+    first = g.node("ArgMax", g.node("Cast", separator, to=TensorProto.INT32), axis=1)
+    real = g.node("Not", g.node("Equal", "input_ids", g.constant(np.array(PAD))))
+    end = g.node("ArgMax", g.node("Cast", real, to=TensorProto.INT32), axis=1, select_last_index=1)
+    end = g.node("Max", end, g.node("Add", first, g.constant(np.array(1))))  # at least one a row
+    length = g.node("Squeeze", g.node("Shape", given, start=1, end=2))
+    steps = g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
+    scored = g.node("And", g.node("GreaterOrEqual", steps, first), g.node("Less", steps, end))
+    return g.node("Transpose", g.node("NonZero", scored), perm=[1, 0])
+
+
+def _log_softmax(g: Graph, hidden: str, wanted: str, table: str, scales: str, width: int) -> str:
+    """(n,) log-probabilities of the pieces `wanted` after `hidden` (n, width)."""
+    middle, last = 128, g.constant(VECTOR)
+    row, step = g.quantised(hidden, middle)
+    zero, size = g.constant(np.array([0])), g.constant(np.array([CHUNK]))
+    rest = g.node("Mod", g.node("Neg", g.node("Shape", wanted)), size)  # up to a whole chunk
+    behind = g.node("Concat", zero, zero, rest, zero, axis=0)
+
+    def chunks(name: str, columns: int) -> str:
+        shape = g.constant(np.array([-1, CHUNK, columns]))
+        return g.node("Reshape", g.node("Pad", name, behind), shape)
+
+    parts = [chunks(row, width), chunks(step, 1), chunks(g.node("Unsqueeze", wanted, last), 1)]
+    whole = g.node("Transpose", table, perm=[1, 0])  # done once, when the file is opened
+    body = Graph({})
+    body.made = 10**6  # names that the outer graph does not use
+    logits = body.node("Mul", body.product("row", middle, whole, scales), "step")
+    every = body.node("LogSoftmax", logits, axis=-1)
+    body.node("GatherElements", every, "piece", axis=-1, out="found")
+    kinds = {"row": TensorProto.UINT8, "step": TensorProto.FLOAT, "piece": TensorProto.INT64}
+    inner = helper.make_graph(
+        body.nodes, "chunk",
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
+        [helper.make_tensor_value_info("found", TensorProto.FLOAT, None)],
+        list(body.initialisers.values()),
     )  # fmt: skip
-    most = helper.make_node("ReduceMax", ["logits", "last"], ["most"], keepdims=1)
-    near = helper.make_node("Sub", ["logits", "most"], ["near"])
-    grown = helper.make_node("Exp", ["near"], ["grown"])
-    total = helper.make_node("ReduceSum", ["grown", "last"], ["total"], keepdims=1)
-    log = helper.make_node("Log", ["total"], ["log"])
-    out = helper.make_node("Add", ["log", "most"], ["out"])
-    body = helper.make_graph(
-        [logits, most, near, grown, total, log, out], "position",
-        [helper.make_tensor_value_info("h", TensorProto.FLOAT, ["batch", k])],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["batch", 1])],
-        [numpy_helper.from_array(np.array([-1]), "last")],
-    )  # fmt: skip
-    stacked = g.node(
-        "Scan", hidden, body=body, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[1]
-    )
-    return g.node("Squeeze", stacked, g.constant(np.array([-1])))
+    found = g.node("Scan", *parts, body=inner, num_scan_inputs=len(parts))
+    return g.node("Slice", g.node("Reshape", found, last), zero, g.node("Shape", wanted))

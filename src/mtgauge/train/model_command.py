@@ -65,8 +65,6 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     if name == "export":
         parser.add_argument("--weights", type=path, required=True, help="safetensors to export")
         parser.add_argument("--kind", choices=("encoder", "fluency"), required=True)
-        parser.add_argument("--form", choices=("blocks", "rows"), default="blocks",
-                            help="how weights become int8: closest, or fastest")  # fmt: skip
         parser.add_argument("--facts", type=path, help="JSON with more of the card's keys")
         return
     parser.add_argument("--seed", type=int, default=1)
@@ -280,7 +278,7 @@ def _fluency(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     from mtgauge.train.export import export
 
-    export(args.kind, args.weights, args.corpus, args.out, args.facts, args.form)
+    export(args.kind, args.weights, args.corpus, args.out, args.facts)
     return 0
 
 
