@@ -113,3 +113,14 @@ def test_training_learns_repeats_and_resumes(
     fresh = {k: v.numpy() for k, v in e.Student(shape, 24).state_dict().items()}
     resumed = run("c", tmp_path / "a" / "student.safetensors")
     assert total(resumed) < total(first) < total(fresh)
+
+
+def test_fused_blocks_give_the_same_states() -> None:
+    torch.manual_seed(0)
+    encoder = Encoder(Shape(50, 16, 2, 4, 32))
+    batch = Ragged.of([[1, 7, 9, 2], [1, 8, 2]])
+    plain = encoder(batch)[-1]
+    for block in encoder.blocks:
+        block.split = torch.compile(block.split, dynamic=True, backend="aot_eager")
+        block.join = torch.compile(block.join, dynamic=True, backend="aot_eager")
+    assert torch.allclose(encoder(batch)[-1], plain, atol=1e-6)

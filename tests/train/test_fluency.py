@@ -31,21 +31,22 @@ def test_what_comes_later_does_not_matter() -> None:
     assert torch.allclose(long[:3], short, atol=1e-5)
 
 
-def test_sources_weigh_little_and_ends_nothing(tiny_corpus: Path) -> None:
+def test_sources_are_learned_in_part_and_ends_not(tiny_corpus: Path) -> None:
     corpus = Corpus.load(tiny_corpus, "cpu")
     table = corpus.tables("student", BOS, EOS)
     rng = torch.Generator().manual_seed(0)
     settings = FluencySettings(given=0.5)
-    batch, weight = sequences(corpus, torch.arange(40), table, settings, rng)
-    paired = 0
+    batch, learned = sequences(corpus, torch.arange(200), table, settings, rng)
+    paired, of_sources = 0, []
     for begin, end in zip(batch.start[:-1].tolist(), batch.start[1:].tolist(), strict=True):
-        ids, weights = batch.ids[begin:end].tolist(), weight[begin:end].tolist()
-        assert (ids[0], ids[-1], weights[-1]) == (BOS, EOS, 0.0)
+        ids, mine = batch.ids[begin:end].tolist(), learned[begin:end].tolist()
+        assert (ids[0], ids[-1], mine[-1]) == (BOS, EOS, False)
         cut = ids.index(SEP) if SEP in ids else 0
         paired += cut > 0
-        assert weights[:cut] == pytest.approx([settings.source_weight] * cut)
-        assert weights[cut:-1] == [1.0] * (len(ids) - 1 - cut)
-    assert 5 < paired < 35
+        of_sources += mine[:cut]
+        assert mine[cut:-1] == [True] * (len(ids) - 1 - cut)
+    assert 60 < paired < 140
+    assert sum(of_sources) / len(of_sources) == pytest.approx(settings.source_share, abs=0.05)
 
 
 def test_a_words_chance_is_the_sum_of_its_pieces() -> None:
@@ -62,14 +63,14 @@ def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -
     model = Causal(SHAPE)
     table = corpus.tables("student", BOS, EOS)
     settings = FluencySettings(steps=25, words=400, warm=3, rate=5e-3)
-    batch, weight = sequences(
+    batch, learned = sequences(
         corpus, torch.arange(60), table, settings, torch.Generator().manual_seed(3)
     )
 
     def loss(model: Causal) -> float:
         with torch.no_grad():
             log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
-        return (-(log_p * weight).sum() / weight.sum()).item()
+        return -log_p[learned].mean().item()
 
     before = loss(model)
     train_fluency(corpus, model, settings, tmp_path)

@@ -19,12 +19,6 @@ from mtgauge.train.model import Block, Causal, Ragged, attention
 LOOK = 8  # steps between two looks whether all rows have ended
 
 
-def _split(block: Block, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values (rows, heads, width) of what stands before the attention."""
-    q, k, v = block.qkv(block.norm1(x)).view(len(x), 3, block.heads, -1).unbind(1)
-    return q, k, v
-
-
 class _Memory:
     """Keys and values of every block, (rows, heads, columns, width): prefixes, then new pieces."""
 
@@ -43,11 +37,10 @@ class _Memory:
         self.index = (prefixes.start[:-1, None] + at) * inside
         for block in model.blocks:
             assert isinstance(block, Block)
-            q, k, v = _split(block, x)
+            q, k, v = block.split(x).unbind(1)
             self.keys.append(self._laid_out(k))
             self.values.append(self._laid_out(v))
-            x = x + block.attended(attention(q, k, v, prefixes, causal=True))
-            x = x + block.network(block.norm2(x))
+            x = block.join(x, attention(q, k, v, prefixes, causal=True))
         self.first = model.before_softmax(x[prefixes.start[1:] - 1])
 
     def _laid_out(self, x: Tensor) -> Tensor:
@@ -64,12 +57,11 @@ class _Memory:
         unseen = ~self.seen[:, None, None, :end]
         for block, keys, values in zip(model.blocks, self.keys, self.values, strict=True):
             assert isinstance(block, Block)
-            q, k, v = _split(block, x)
+            q, k, v = block.split(x).unbind(1)
             keys[:, :, end - 1], values[:, :, end - 1] = k, v
             near = q[:, :, None] @ keys[:, :, :end].transpose(2, 3) / q.shape[-1] ** 0.5
             share = near.float().masked_fill(unseen, -torch.inf).softmax(-1).to(v.dtype)
-            x = x + block.attended((share @ values[:, :, :end])[:, :, 0])
-            x = x + block.network(block.norm2(x))
+            x = block.join(x, (share @ values[:, :, :end])[:, :, 0])
         return model.before_softmax(x)
 
 

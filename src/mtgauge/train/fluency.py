@@ -45,7 +45,7 @@ class FluencySettings(Schedule):
     given: float = 0.5  # share of sequences with the source before the translation
     foreign: float = 0.15  # share of texts alone that are the foreign side
     reverse: float = 0.15  # share of pairs translated out of English
-    source_weight: float = 0.2  # of the loss on the source's own pieces
+    source_share: float = 0.2  # of the source's own pieces that are learned too
     read_share: float = 0.4  # of a batch's rows shown to the reader as well
     ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
     weights: dict[str, float] = field(
@@ -80,7 +80,7 @@ def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor,
 def sequences(
     corpus: Corpus, rows: Tensor, table: Table, settings: FluencySettings, rng: torch.Generator
 ) -> tuple[Ragged, Tensor]:
-    """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and the weight of each prediction."""
+    """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and which pieces predict the next one."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     wide = max(source.shape[1], target.shape[1])
     source, target = (F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (source, target))
@@ -89,7 +89,8 @@ def sequences(
     swapped = draw[1] < torch.where(paired, settings.reverse, settings.foreign)
     first, second = torch.where(swapped, target, source), torch.where(swapped, source, target)
     batch, before, last = joined(torch.where(paired, first, -1), second, table)
-    return batch, torch.where(before, settings.source_weight, 1.0) * ~last
+    some = torch.rand(len(before), device=rows.device, generator=rng) < settings.source_share
+    return batch, (~before | some) & ~last
 
 
 def ranked_loss(
@@ -99,11 +100,9 @@ def ranked_loss(
     over the batch, and among the translations of one source."""
     source = corpus.padded(rows, "source").repeat_interleave(samples.each, 0)
     batch, before, last = joined(source, samples.padded(rows).flatten(0, 1), table)
-    log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
-    counted = (~before & ~last).float()
-    zeros = torch.zeros(len(batch), device=rows.device)
-    total = zeros.index_add(0, batch.row, log_p.float() * counted)
-    mean = (total / zeros.index_add(0, batch.row, counted)).view(-1, samples.each)
+    at = (~before & ~last).nonzero()[:, 0]
+    log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+    mean = word_means(log_p.float(), batch.row[at], len(batch)).view(-1, samples.each)
     wanted = samples.score[samples.at(rows)]
     return follow(mean, wanted) / 2 + follow(within(mean), within(wanted))
 
@@ -160,9 +159,10 @@ def train_fluency(
         return rows[order[: max(2, int(len(rows) * share))]]
 
     def losses(rows: Tensor) -> dict[str, Tensor]:
-        batch, weight = sequences(corpus, rows, table, settings, rng)
-        log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
-        parts = {"text": -(log_p * weight).sum() / weight.sum()}
+        batch, learned = sequences(corpus, rows, table, settings, rng)
+        at = learned.nonzero()[:, 0]
+        log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+        parts = {"text": -log_p.mean()}
         if reader is not None:
             some = few(rows, settings.read_share)
             parts["read"] = read_loss(model, reader, corpus, some, (table, their_table), rng)

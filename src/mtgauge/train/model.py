@@ -177,25 +177,41 @@ class Block(nn.Module):
         self.norm1 = nn.LayerNorm(shape.dim, eps=1e-12 if not before else 1e-5)
         self.norm2 = nn.LayerNorm(shape.dim, eps=1e-12 if not before else 1e-5)
 
-    def attend(self, x: Tensor, batch: Ragged) -> Tensor:
-        q, k, v = self.qkv(x).view(len(x), 3, self.heads, -1).unbind(-3)
-        return self.attended(attention(q, k, v, batch, causal=self.before))
-
-    def attended(self, x: Tensor) -> Tensor:
-        y: Tensor = self.out(x.flatten(-2))
-        return y
+    def split(self, x: Tensor) -> Tensor:
+        """Queries, keys and values, (pieces, 3, heads, width)."""
+        y: Tensor = self.qkv(self.norm1(x) if self.before else x)
+        return y.view(len(x), 3, self.heads, -1)
 
     def network(self, x: Tensor) -> Tensor:
         y: Tensor = self.down(F.gelu(self.up(x)))
         return y
 
-    def forward(self, x: Tensor, batch: Ragged) -> Tensor:
+    def join(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The block's result from its input and what its attention gave, (pieces, heads, width)."""
+        x = x + self.out(attended.flatten(-2))
         if self.before:
-            x = x + self.attend(self.norm1(x), batch)
             return x + self.network(self.norm2(x))
-        x = self.norm1(x + self.attend(x, batch))
+        x = self.norm1(x)
         y: Tensor = self.norm2(x + self.network(x))
         return y
+
+    def forward(self, x: Tensor, batch: Ragged) -> Tensor:
+        q, k, v = self.split(x).unbind(1)
+        return self.join(x, attention(q, k, v, batch, causal=self.before))
+
+    def fuse(self) -> None:
+        """Compile what surrounds the attention: fewer, larger kernels on a GPU."""
+        self.split = torch.compile(self.split, dynamic=True)  # type: ignore[method-assign]
+        self.join = torch.compile(self.join, dynamic=True)  # type: ignore[method-assign]
+
+
+def fuse(model: nn.Module) -> None:
+    """Compile the blocks of a model, and the softmax over the vocabulary, in place."""
+    global _negative
+    for block in model.modules():
+        if isinstance(block, Block):
+            block.fuse()
+    _negative = torch.compile(_negative, dynamic=True)
 
 
 class Encoder(nn.Module):
@@ -256,15 +272,22 @@ class Causal(nn.Module):
         return self.before_softmax(x)
 
 
+def _negative(hidden: Tensor, table: Tensor, wanted: Tensor) -> Tensor:
+    """-log softmax(hidden @ table.T)[wanted]"""
+    logits = (hidden @ table.T).float()
+    return logits.logsumexp(1) - logits.gather(1, wanted[:, None])[:, 0]
+
+
 def log_probability(hidden: Tensor, table: Tensor, wanted: Tensor, chunk: int = 16384) -> Tensor:
     """log softmax(hidden @ table.T)[wanted], in chunks recomputed on the way back."""
     from torch.utils.checkpoint import checkpoint
 
-    def part(h: Tensor, w: Tensor) -> Tensor:
-        return -F.cross_entropy((h @ table.T).float(), w, reduction="none")
-
-    pieces = [
-        checkpoint(part, h, w, use_reentrant=False) if torch.is_grad_enabled() else part(h, w)
-        for h, w in zip(torch.split(hidden, chunk), torch.split(wanted, chunk), strict=True)
-    ]
-    return torch.cat([p for p in pieces if p is not None])
+    pieces: list[Tensor] = []
+    for h, w in zip(torch.split(hidden, chunk), torch.split(wanted, chunk), strict=True):
+        if torch.is_grad_enabled():
+            part = checkpoint(_negative, h, table, w, use_reentrant=False)
+            assert isinstance(part, Tensor)
+            pieces.append(part)
+        else:
+            pieces.append(_negative(h, table, w))
+    return -torch.cat(pieces)

@@ -89,6 +89,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         "--until", type=float, default=1.0, help="share of the schedule done when this run ends"
     )
     parser.add_argument("--warm", type=int, default=200, help="steps over which the rate rises")
+    parser.add_argument("--fuse", action="store_true",
+                        help="compile the blocks: begins later, runs faster")  # fmt: skip
     parser.add_argument("--samples", action="store_true", help="learn from `train sample` too")
     parser.add_argument("--judged", type=path, nargs="*", default=[])
     parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
@@ -98,6 +100,10 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     if name == "encoder":
         parser.add_argument("--versions", type=int, default=4)
     else:
+        parser.add_argument("--given", type=float, default=0.5,
+                            help="share of sequences with the source before them")  # fmt: skip
+        parser.add_argument("--reverse", type=float, default=0.15,
+                            help="share of those translated out of English")  # fmt: skip
         parser.add_argument("--embedding", type=int, default=160)
         parser.add_argument("--reader", type=path, nargs="*", default=[], help="teacher's weights")
 
@@ -150,7 +156,7 @@ def _encoder(args: argparse.Namespace) -> int:
     import torch
 
     from mtgauge.train import encoder as e
-    from mtgauge.train.model import Encoder
+    from mtgauge.train.model import Encoder, fuse
     from mtgauge.train.sampler import Corpus
     from mtgauge.train.teacher import Teacher
     from mtgauge.train.watch import correlations
@@ -178,6 +184,8 @@ def _encoder(args: argparse.Namespace) -> int:
     def watch(encoder: Encoder) -> str:
         return correlations(encoder, judged) if judged is not None else ""
 
+    if args.fuse:
+        fuse(student)
     e.train(corpus, teacher, student, settings, args.out, watch, _samples(args, device))
     return 0
 
@@ -244,6 +252,7 @@ def _fluency(args: argparse.Namespace) -> int:
     import torch
 
     from mtgauge.train.fluency import FluencySettings, train_fluency
+    from mtgauge.train.model import fuse
     from mtgauge.train.reader import Reader
     from mtgauge.train.sampler import Corpus
     from mtgauge.train.watch import fluency_scores
@@ -257,6 +266,7 @@ def _fluency(args: argparse.Namespace) -> int:
     settings = FluencySettings(
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
         save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
+        given=args.given, reverse=args.reverse,
     )  # fmt: skip
 
     def watch(model: Causal) -> str:
@@ -270,6 +280,8 @@ def _fluency(args: argparse.Namespace) -> int:
         model.train()
         return "\n".join(lines)
 
+    if args.fuse:
+        fuse(model)
     reader = Reader.load(args.reader, device) if args.reader else None
     train_fluency(corpus, model, settings, args.out, watch, reader, _samples(args, device))
     return 0
