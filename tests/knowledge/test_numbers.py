@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtgauge.knowledge.keys import WORD, fold
 from mtgauge.knowledge.numbers import NumberFinder
 from mtgauge.knowledge.spelt import SpeltNumbers
 
@@ -84,12 +85,16 @@ def test_any_text_can_be_read(text: str) -> None:
         ("zh", "十二亿", "1200000000"),
         ("de", "Drei", "3"),
         ("cs", "pět", "5"),
+        ("cs", "pět miliard", "5000000000"),
+        ("en", "nineteenth", "19"),
     ],
 )
 def test_numbers_in_words_are_weak(lang: str, text: str, value: str) -> None:
-    (mention,) = SpeltNumbers(lang).find(f"{text} ")
+    tokens = [(token, [fold(token.group())]) for token in WORD.finditer(text)]
+    (mention,) = SpeltNumbers(lang, {"miliard": 9}).find(f"{text} ", tokens)
     assert (mention.text, mention.ids, mention.weak) == (text, (f"num:{value}",), True)
 
 
 def test_a_language_without_number_words() -> None:
-    assert SpeltNumbers("xx").find("one") == []
+    tokens = [(token, [token.group()]) for token in WORD.finditer("one")]
+    assert SpeltNumbers("xx", {}).find("one", tokens) == []

@@ -106,7 +106,7 @@ def test_text_left_in_the_source_language_keeps_nothing() -> None:
 
 
 def test_switches() -> None:
-    batch = Segments(["Kowalczyk has 5."], sources=["Die 5 hat nur Kowalczyk."], lang="de-en")
+    batch = Segments(["Quozzberg has 5."], sources=["Die 5 hat nur Quozzberg."], lang="de-en")
     assert load("kobe").statistics(batch)[0].tolist() == [2, 2, 2]
     assert load("kobe:names=off").statistics(batch)[0].tolist() == [1, 1, 1]
     assert load("kobe:names=off,numbers=off").statistics(batch)[0].tolist() == [0, 0, 0]

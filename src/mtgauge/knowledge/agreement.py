@@ -19,6 +19,7 @@ from typing import NamedTuple
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.names import NameFinder, meet, meet_derived
+from mtgauge.knowledge.store import SPACELESS_SCRIPTS, script_of
 
 
 class Agreement(NamedTuple):
@@ -68,10 +69,11 @@ def agree_on_names(
     language (`names_of`), or in a spelling that the knowledge base does not list.
     """
     spelt = [m for m in found.lost if m.category in _SPELT]
+    dates = [m for m in found.lost if m.category == "date"]
     met: dict[Mention, Mention] = {}
-    if spelt or names[0]:
+    if spelt or dates or names[0]:
         taken = [t for _, t in found.matched] + [m for m in candidate if m.category not in _SPELT]
-        for mention in spelt:
+        for mention in (*spelt, *dates):
             forms = [name for id in mention.ids[:2] for name in names_of(id)]
             derived = meet_derived(mention, forms, text, [*taken, *met.values()]) if forms else None
             if derived is not None:
@@ -82,6 +84,11 @@ def agree_on_names(
     begins = {m.begin for m in met.values()}
     invented = [m for m in [*found.invented, *names[1]] if m.begin not in begins]
     return Agreement(found.matched + list(met.items()), lost, invented)
+
+
+def are_audible(target: str) -> bool:
+    """Whether a name can be told by its sound in a language: not in Chinese."""
+    return script_of(target) not in SPACELESS_SCRIPTS
 
 
 def find_names(

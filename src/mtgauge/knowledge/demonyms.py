@@ -56,7 +56,8 @@ SHORT_NAMES: dict[str, tuple[tuple[str, str], ...]] = {
         "CN": "en:PRC; en:People's Republic of China; zh:中华人民共和国; ru:КНР; cs:ČLR",
         "EU": "und-Latn:EU; en:European Union; ru:ЕС; ru:Евросоюз; lv:ES; lt:ES; tr:AB; et:EL; "
         "zh:欧盟; kk:ЕО",
-        "GB": "en:Britain; en:Great Britain; de:Großbritannien; cs:Británie; cs:Velká Británie; "
+        "GB": "en:Britain; en:Great Britain; en:UK; en:U.K.; en:GB; de:Großbritannien; "
+        "cs:Británie; cs:Velká Británie; "
         "fi:Britannia; fi:Iso-Britannia; et:Suurbritannia; lv:Lielbritānija; "
         "lt:Didžioji Britanija; "
         "ru:Британия; tr:Britanya; tr:İngiltere; zh:英国; ro:Marea Britanie",
@@ -66,10 +67,96 @@ SHORT_NAMES: dict[str, tuple[tuple[str, str], ...]] = {
         "NL": "en:Holland; de:Holland; cs:Holandsko; fi:Hollanti; et:Holland; ru:Голландия; "
         "tr:Hollanda",
         "RU": "en:Russian Federation; ru:РФ; ru:Российская Федерация; lv:Krievijas Federācija",
-        "US": "und-Latn:USA; en:America; en:U.S.; en:U.S.A.; en:United States of America; "
+        "US": "und-Latn:USA; en:US; en:America; en:U.S.; en:U.S.A.; en:United States of America; "
         "de:Amerika; cs:Amerika; fi:Amerikka; ru:Америка; ru:США; lv:ASV; lt:JAV; tr:ABD; "
         "tr:Amerika; et:Ameerika; zh:美国; kk:АҚШ; ro:SUA; ro:America",
-        "UN": "en:UN; en:United Nations; ru:ООН; cs:OSN; fi:YK; et:ÜRO; lv:ANO; lt:JTO; tr:BM; "
+        "UN": "en:UN; en:U.N.; en:United Nations; ru:ООН; cs:OSN; fi:YK; et:ÜRO; lv:ANO; "
+        "lt:JTO; tr:BM; "
         "zh:联合国; de:UNO; de:UN; de:Vereinte Nationen; ro:ONU; kk:БҰҰ",
     }.items()
 }
+
+# Words for a country's people and its adjective where their beginning is not that of the country's
+# name, and peoples that are written with a capital: weak names too, as (language, word).
+PEOPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    territory: tuple((pair.split(":")[0], pair.split(":")[1]) for pair in text.split("; "))
+    for territory, text in {
+        "US": "cs:americký; cs:Američan; de:amerikanisch; de:Amerikaner; fi:amerikkalainen; "
+        "fi:yhdysvaltalainen; et:ameeriklane; et:ameerika; lv:amerikāņu; lv:amerikānis; "
+        "lt:amerikiečių; lt:amerikietis; ru:американский; ru:американец; tr:Amerikalı; "
+        "tr:Amerikan; ro:american; kk:американдық",
+        "GB": "cs:britský; cs:Brit; de:britisch; de:Brite; fi:brittiläinen; fi:britti; et:briti; "
+        "lv:britu; lt:britų; ru:британский; ru:британец; tr:İngiliz; tr:Britanyalı; ro:britanic; "
+        "kk:британдық",
+        "DE": "cs:Němec; de:deutsch; de:Deutscher; fi:saksalainen; et:sakslane; lv:vācu; "
+        "lv:vācietis; lt:vokiečių; lt:vokietis; ru:немецкий; ru:немец; tr:Alman; ro:german; "
+        "kk:неміс",
+        "FR": "cs:francouzský; cs:Francouz; de:französisch; de:Franzose; lt:prancūzų; tr:Fransız; "
+        "ro:francez",
+        "ES": "cs:Španěl; de:spanisch; de:Spanier; tr:İspanyol; ro:spaniol; lv:spāņu; ru:испанский",
+        "IT": "cs:Ital; tr:İtalyan; de:Italiener; lt:italų",
+        "RU": "cs:Rus; tr:Rus; lv:krievs; lt:rusas; et:venelane; fi:venäläinen; ru:российский; "
+        "ru:русский; de:Russe; de:russisch; ro:rus; kk:орыс; kk:ресейлік",
+        "CN": "cs:Číňan; tr:Çinli; fi:kiinalainen; et:hiinlane; lv:ķīniešu; lt:kinų; ru:китаец; "
+        "de:Chinese; ro:chinez; kk:қытай",
+        "CZ": "cs:český; cs:Čech; de:tschechisch; de:Tscheche; fi:tšekkiläinen; et:tšehh; "
+        "lv:čehu; lt:čekų; ru:чешский; tr:Çek; ro:ceh",
+        "GR": "cs:řecký; cs:Řek; de:griechisch; de:Grieche; lv:grieķu; tr:Yunan; ru:греческий; "
+        "ru:грек; ro:grec",
+        "NL": "cs:nizozemský; cs:holandský; cs:Nizozemec; de:niederländisch; de:holländisch; "
+        "fi:hollantilainen; ru:голландский; tr:Hollandalı; ro:olandez",
+        "PL": "cs:Polák; de:polnisch; de:Pole; tr:Polonyalı; tr:Leh; lt:lenkų; ru:польский",
+        "HU": "cs:maďarský; cs:Maďar; de:ungarisch; tr:Macar; lt:vengrų; ru:венгерский; ro:maghiar",
+        "FI": "cs:Fin; de:finnisch; fi:suomalainen; et:soomlane; lv:somu; lt:suomių; tr:Fin; "
+        "ru:финский; ru:финн",
+        "SE": "cs:Švéd; de:schwedisch; de:Schwede; lt:švedų; lv:zviedru; tr:İsveçli; ru:шведский",
+        "DK": "cs:Dán; cs:dánský; de:dänisch; de:Däne; lv:dāņu; lt:danų; tr:Danimarkalı; "
+        "ru:датский; ru:датчанин",
+        "TR": "cs:Turek; tr:Türk; de:türkisch; de:Türke; ru:турецкий; ru:турок; lt:turkų; kk:түрік",
+        "JP": "cs:Japonec; tr:Japon; de:japanisch",
+        "KR": "cs:Jihokorejec; cs:Korejec; tr:Koreli",
+        "UA": "cs:Ukrajinec; tr:Ukraynalı",
+        "SK": "cs:Slovák",
+        "AT": "cs:Rakušan; tr:Avusturyalı",
+        "AU": "cs:Australan; tr:Avustralyalı",
+        "IN": "cs:Ind; tr:Hint; tr:Hintli",
+        "IE": "cs:Ir; tr:İrlandalı",
+        "SY": "cs:Syřan; tr:Suriyeli",
+        "IR": "cs:Íránec; tr:İranlı",
+        "IQ": "cs:Iráčan; tr:Iraklı",
+        "IL": "cs:Izraelec; tr:İsrailli",
+        "KP": "cs:Severokorejec",
+        "BR": "cs:Brazilec; tr:Brezilyalı",
+        "CA": "cs:Kanaďan; tr:Kanadalı",
+        "MX": "cs:Mexičan; tr:Meksikalı",
+        "AF": "cs:Afghánec; tr:Afgan",
+        "PT": "tr:Portekizli",
+        "BE": "cs:Belgičan; tr:Belçikalı",
+        "CH": "cs:Švýcar; tr:İsviçreli; de:schweizerisch",
+        "150": "cs:Evropan; tr:Avrupalı; de:europäisch; de:Europäer; ru:европейский; "
+        "fi:eurooppalainen; lv:Eiropas; lt:europietis",
+    }.items()
+}
+
+# The American states in Chinese, by CLDR's code; CLDR has them in few languages.
+CHINESE_STATES: dict[str, tuple[str, ...]] = {
+    f"us{code}": tuple(names.split())
+    for code, names in {
+        "al": "阿拉巴马州 亚拉巴马州", "ak": "阿拉斯加州 阿拉斯加", "az": "亚利桑那州 亚利桑那",
+        "ar": "阿肯色州", "ca": "加利福尼亚州 加利福尼亚 加州", "co": "科罗拉多州 科罗拉多",
+        "ct": "康涅狄格州 康州", "de": "特拉华州", "dc": "华盛顿特区 哥伦比亚特区",
+        "fl": "佛罗里达州 佛罗里达 佛州", "ga": "佐治亚州 乔治亚州", "hi": "夏威夷州 夏威夷",
+        "id": "爱达荷州", "il": "伊利诺伊州 伊利诺斯州", "in": "印第安纳州",
+        "ia": "艾奥瓦州 爱荷华州",
+        "ks": "堪萨斯州", "ky": "肯塔基州", "la": "路易斯安那州", "me": "缅因州",
+        "md": "马里兰州 马里兰", "ma": "马萨诸塞州 麻省", "mi": "密歇根州 密歇根",
+        "mn": "明尼苏达州", "ms": "密西西比州", "mo": "密苏里州 密苏里", "mt": "蒙大拿州",
+        "ne": "内布拉斯加州", "nv": "内华达州", "nh": "新罕布什尔州", "nj": "新泽西州 新泽西",
+        "nm": "新墨西哥州", "ny": "纽约州", "nc": "北卡罗来纳州 北卡罗莱纳州",
+        "nd": "北达科他州", "oh": "俄亥俄州", "ok": "俄克拉荷马州 俄克拉何马州", "or": "俄勒冈州",
+        "pa": "宾夕法尼亚州 宾州", "ri": "罗得岛州", "sc": "南卡罗来纳州 南卡罗莱纳州",
+        "sd": "南达科他州", "tn": "田纳西州", "tx": "得克萨斯州 德克萨斯州 得州 德州",
+        "ut": "犹他州", "vt": "佛蒙特州", "va": "弗吉尼亚州", "wa": "华盛顿州",
+        "wv": "西弗吉尼亚州", "wi": "威斯康星州", "wy": "怀俄明州",
+    }.items()
+}  # fmt: skip

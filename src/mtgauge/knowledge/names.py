@@ -21,11 +21,19 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from rapidfuzz.distance import Levenshtein
+
 from mtgauge.knowledge.keys import WORD, fold
 from mtgauge.knowledge.mention import Mention
-from mtgauge.knowledge.morphology import Morphology
+from mtgauge.knowledge.morphology import Morphology, morphology
 
 SENTENCE_OPENERS = '.!?:…»«"„“”‘‚(–—•|/'
+# the hundred commonest, less those that are words before they are names (于 和 时 ...)
+CHINESE_SURNAMES = frozenset(
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾"
+    "丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱"
+    "汤尹黎易常武乔贺赖龚习栗汪俞"
+)
 _VOWELS = re.compile("[aeiou]+")
 _LETTERS = re.compile("[^a-z]+")
 _DOUBLE = re.compile(r"(.)\1+")
@@ -39,6 +47,7 @@ _SOUNDS = (
 )  # fmt: skip
 # words that do not begin with a to z: leaves the small words of English out early
 _NOT_SMALL = re.compile(rf"(?<![^\W_])(?![a-z\d])(?:{WORD.pattern})")
+_HALF_WORD = re.compile(r"[-‑](?![^\W\d_])")  # "Kindersterblichkeits- und"
 _LONGEST_ENDING = 4
 _SHORTEST = 3
 
@@ -55,7 +64,8 @@ class NameFinder:
         """Capitalised words that are no ordinary words and no part of a known mention."""
         if text.islower() or text.isupper():
             return []
-        covered = [(m.begin, m.end) for m in known if not m.weak or m.category != "place"]
+        # a weak town may be somebody's name; a people ("American") is not
+        covered = [(m.begin, m.end) for m in known if not (m.weak and all(map(_is_town, m.ids)))]
         found = []
         for token in _NOT_SMALL.finditer(text):
             word, begin, end = token.group(), token.start(), token.end()
@@ -63,7 +73,7 @@ class NameFinder:
                 continue
             if any(b < end and begin < e for b, e in covered) or not self._is_name(word):
                 continue
-            if not word.isupper() and opens_sentence(text, begin):
+            if opens_sentence(text, begin) or _HALF_WORD.match(text, end):
                 continue
             found.append(Mention(begin, end, word, (f"name:{romanise(word)}",), "name"))
         return found
@@ -71,13 +81,20 @@ class NameFinder:
     def _looks_like_a_name(self, word: str) -> bool:
         if word.isupper() or any(char.isdigit() for char in word):
             return False
-        morphology = self._morphology
-        if not morphology.has_dictionary:
+        words = self._morphology
+        if not words.has_dictionary:
             return True
+        if self._lang != "en" and morphology("en").is_common(word):
+            return False  # "Venture Capital" may be translated
         if self._lang == "de":
             # every noun has a capital: only what the dictionary cannot account for is a name
-            return not morphology.is_known(word) and not morphology.is_compound(word)
-        return not morphology.is_common(word)
+            known = words.is_known(word) or words.is_known(word.removesuffix("s"))
+            return not known and not words.is_compound(word)
+        return not words.is_common(word)
+
+
+def _is_town(id: str) -> bool:
+    return id.startswith(("geonames:", "cldr:subdivision/"))
 
 
 def opens_sentence(text: str, begin: int) -> bool:
@@ -185,7 +202,7 @@ def _same_skeleton(a: str, b: str) -> bool:
     """Equal consonants; or, in long names, equal but for the last one or for one inside."""
     one, other = consonants(a), consonants(b)
     if one == other:
-        return len(one) >= 3 or _edits(a, b) <= 1 + (max(len(a), len(b)) > 4)
+        return len(one) >= 3 or Levenshtein.distance(a, b) <= 1 + (max(len(a), len(b)) > 4)
     if abs(len(one) - len(other)) <= 1 and min(len(one), len(other)) >= 3:
         longer, shorter = (one, other) if len(one) > len(other) else (other, one)
         if longer[:-1] == shorter:
@@ -193,15 +210,5 @@ def _same_skeleton(a: str, b: str) -> bool:
     return (
         one[:1] == other[:1]
         and min(len(a), len(b)) >= 5
-        and _edits(a, b) <= max(len(a), len(b)) // 4
+        and Levenshtein.distance(a, b) <= max(len(a), len(b)) // 4
     )
-
-
-def _edits(a: str, b: str) -> int:
-    """Levenshtein distance."""
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, start=1):
-        previous, row[0] = row[0], i
-        for j, y in enumerate(b, start=1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
-    return row[-1]

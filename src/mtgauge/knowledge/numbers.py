@@ -3,6 +3,8 @@
 Ids are normalised values, so 1 234,5 (Czech), 1.234,5 (German) and 1,234.5 (English) are one
 entity `num:1234.5`, and "3 млн", "300万" and "3 million" are `num:3000000`. A date is its day,
 month and year: 24.12.2018 and "24 December 2018" share `num:24`, `cldr:month/12` and `num:2018`.
+A time is one entity on a clock of twelve hours: 18:45, 18.45 and "6:45 p.m." are `time:6:45`; and
+the fifties are 50 as well as 1950.
 
     NumberFinder("de", scales={"millionen": 6}).find("1,5 Millionen Euro")
 
@@ -15,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from mtgauge.knowledge.keys import fold
+from mtgauge.knowledge.keys import fold, plain
 from mtgauge.knowledge.mention import Mention
 
 # languages that write 1,234.5; all others write 1.234,5 or 1 234,5
@@ -24,9 +26,12 @@ _POINT = frozenset(
 )
 _DIGITS = r"[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u0ae6-\u0aef\u09e6-\u09ef\uff10-\uff19]"
 _SPACES = r" \u00a0\u202f\u2009"
-_FIGURES = rf"""(?P<date>(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d(?!\d))
+_FIGURES = rf"""(?P<date>(?<!\d)\d{{1,2}}(?:[./-]|\.[ ])\d{{1,2}}(?:[./-]|\.[ ])(?:19|20)\d\d(?!\d))
     |(?P<iso>(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d))
     |(?P<month>(?<!\d)(?:1[0-2]|[1-9])[ ]?月)
+    |(?P<years>(?<!\d)(?:19|20)\d\d[-–/]\d\d(?![\d-]))
+    |(?P<time>(?<![\d.,:])(?:[01]?\d|2[0-3]):[0-5]\d(?![\d:]))
+    |(?P<code>\b(?:RMB|USD|EUR|GBP|CNY|JPY|HKD|CHF|AUD|CAD|TL)(?=[ ]?\d)|\b(?:US|HK|A|C)[$])
     |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
     |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
     |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])"""
@@ -41,9 +46,14 @@ _SIGNS = {
     "₽": ("RUB",), "₺": ("TRY",), "₹": ("INR",), "₸": ("KZT",), "₴": ("UAH",), "₩": ("KRW",),
     "₪": ("ILS",), "฿": ("THB",),
 }  # fmt: skip
+_CODES = {"RMB": "CNY", "US$": "USD", "HK$": "HKD", "A$": "AUD", "C$": "CAD", "TL": "TRY"}
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
+_AFTER_SIGNS = {"k": 3, "m": 6, "b": 9}  # £5m; without the sign it may be metres
 _STEM = 6
-_SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]{1,14})")
+_SCALE = re.compile(r"[ \u00a0-]?(?:[多余][ ]?)?([^\W\d_]{1,14})")
+_CLOCK = re.compile(r"([01]?\d|2[0-3])(?:[.:]([0-5]\d))?$")
+_HALF_DAY = re.compile(r"[ \u00a0]?([ap])\.?[ ]?m\b", re.IGNORECASE)
+_DECADE = re.compile(r"['’]?s\b|-?(?:er|х)\b|-luv|\. (?:let|rokov)\b")
 
 
 class NumberFinder:
@@ -51,9 +61,11 @@ class NumberFinder:
 
     def __init__(self, lang: str, scales: Mapping[str, int]) -> None:
         self._decimal = "." if lang in _POINT else ","
-        self._scales = _SHORT_SCALES | dict(scales)
+        self._scales = _SHORT_SCALES | {plain(word): power for word, power in scales.items()}
         # "miljoonalle" is a case of "miljoona": six letters tell the scales apart
-        self._stems = {word[:_STEM]: power for word, power in scales.items() if len(word) >= _STEM}
+        self._stems = {
+            word[:_STEM]: power for word, power in self._scales.items() if len(word) >= _STEM
+        }
 
     def find(self, text: str) -> list[Mention]:
         found: list[Mention] = []
@@ -64,26 +76,40 @@ class NumberFinder:
             kind = str(match.lastgroup)
             if kind in ("date", "iso"):
                 found += _date(match, day_first=self._decimal == ",")
-            elif kind in ("group", "plain"):
+            elif kind in ("group", "plain", "time"):
                 found.append(self._number(match, text))
+            elif kind == "years":
+                found += _years(match)
             else:
                 found.append(_other(match, kind))
         return found
 
     def _number(self, match: re.Match[str], text: str) -> Mention:
+        begin, end = match.span()
+        half = _HALF_DAY.match(text, end)
+        clock = _CLOCK.match(match.group())
+        if match.lastgroup == "time" or (half and clock):
+            time = _clock(match.group(), half.group(1).lower() if half else "")
+            return Mention(begin, end, match.group(), time, "number", False)
         values = list(self._readings(match.group(), grouped=match.lastgroup == "group"))
-        end = match.end()
         following = _SCALE.match(text, end)
         power = self._scale(following.group(1)) if following else None
+        if following and power is None and text[begin - 1 : begin] in _SIGNS:
+            short = _AFTER_SIGNS.get(following.group(1).lower())
+            power = (short, len(following.group(1))) if short else None
         if following and power:
             values = [value.scaleb(power[0]) for value in values]
             end = following.start(1) + power[1]
-        ids = tuple(dict.fromkeys(f"num:{_canonical(value)}" for value in values))
-        return Mention(match.start(), end, text[match.start() : end], ids, "number", False)
+        ids = [f"num:{_canonical(value)}" for value in values]
+        if clock and clock.group(2) and not power and self._decimal == ",":
+            ids += _clock(match.group(), "")  # 16.30 may be half past four
+        if len(match.group()) == 4 and match.group()[:2] == "19" and _DECADE.match(text, end):
+            ids.append(f"num:{int(match.group()[2:])}")
+        return Mention(begin, end, text[begin:end], tuple(dict.fromkeys(ids)), "number", False)
 
     def _scale(self, word: str) -> tuple[int, int] | None:
         """(power, length) of the scale that a word is or, in Chinese, begins with."""
-        folded = fold(word)
+        folded = plain(fold(word))
         if folded in self._scales:
             return self._scales[folded], len(word)
         if folded[:_STEM] in self._stems:
@@ -120,8 +146,41 @@ def _canonical(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
+def _clock(text: str, half: str) -> tuple[str, ...]:
+    """Ids of a time of day: on the clock of twelve, and as bare hours where there are no minutes.
+
+    "15:00" is met by "3 p.m." and by "15 Uhr", so it has the ids of both.
+    """
+    hour, _, minute = text.replace(".", ":").partition(":")
+    value = int(hour) % 12
+    ids = [f"time:{value}:{minute or '00'}"]
+    if minute in ("", "00"):
+        late = half == "p" or int(hour) > 12
+        ids += [f"num:{int(hour)}", f"num:{value + 12 if late else value}"]
+    return tuple(dict.fromkeys(ids))
+
+
+def _years(match: re.Match[str]) -> list[Mention]:
+    """2015-16 is 2015 and 2016."""
+    first, last = re.finditer(r"\d+", match.group())
+    offset = match.start()
+    century = first.group()[:2]
+    return [
+        Mention(
+            offset + part.start(), offset + part.end(), part.group(), tuple(ids), "number", False
+        )
+        for part, ids in (
+            (first, [f"num:{int(first.group())}"]),
+            (last, [f"num:{int(last.group())}", f"num:{century}{last.group()}"]),
+        )
+    ]
+
+
 def _other(match: re.Match[str], kind: str) -> Mention:
     begin, end, text = match.start(), match.end(), match.group()
+    if kind == "code":
+        id = f"cldr:currency/{_CODES.get(text, text)}"
+        return Mention(begin, end, text, (id,), "currency", False)
     if kind == "month":
         return Mention(begin, end, text, (f"cldr:month/{int(text[:-1])}",), "date", False)
     if kind == "sign":

@@ -21,8 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mtgauge.knowledge.demonyms import DEMONYMS, SHORT_NAMES
+from mtgauge.knowledge.demonyms import CHINESE_STATES, DEMONYMS, PEOPLES, SHORT_NAMES
 from mtgauge.knowledge.keys import WORD
+from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.store import SCRIPTS
 from mtgauge.knowledge.writer import KnowledgeWriter
 
@@ -54,7 +55,8 @@ _CURRENCY_FAMILIES = (
 )
 _BARE_CURRENCIES = {
     "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "RMB": "CNY", "sterling": "GBP",
-    "rouble": "RUB", "roubles": "RUB", "rupiah": "IDR", "bitcoin": "BTC",
+    "rouble": "RUB", "roubles": "RUB", "rupiah": "IDR", "bitcoin": "BTC", "crown": "CZK",
+    "crowns": "CZK", "TL": "TRY",
 }  # fmt: skip
 _CODES = frozenset(
     "USD EUR GBP RUB JPY CNY CHF CZK SEK NOK DKK PLN HUF TRY INR AUD CAD KZT UAH".split()
@@ -99,6 +101,7 @@ def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
             names[territory].append((lang, re.sub(r"\s*[((].*", "", name), 1.0))
     for territory, aliases in names.items():
         extra = [("en", word, 0.4) for word in DEMONYMS.get(territory, ())]
+        extra += [(lang, word, 0.4) for lang, word in PEOPLES.get(territory, ())]
         extra += [(lang, word, 1.0) for lang, word in SHORT_NAMES.get(territory, ())]
         id = qids.get(territory, f"cldr:territory/{territory}")
         writer.add(id, "place", english.get(territory, territory), aliases + extra)
@@ -228,6 +231,8 @@ def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
             word = str(pattern).replace("{0}", "").strip()
             if len(word) > 1:
                 names["unit", "unit:percent", "percent"].append((lang, word, 0.9))
+        if lang == "en":
+            names["unit", "unit:percent", "percent"].append((lang, "per cent", 0.9))
         for zone, row in locale.time_zones.items():
             english = zone.split("/")[-1].replace("_", " ")
             if "city" in row and (zone, english) in zones:
@@ -242,6 +247,10 @@ def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
         writer.add(id, category, label, aliases)
 
 
+# states and provinces that news name without their country
+_WELL_KNOWN = re.compile(r"(us|ca|au|de|cn|in)..$|gb(eng|sct|wls|nir)$")
+
+
 def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
     """States and provinces. Few languages have more than their English names."""
     package = npm / "cldr-subdivisions-full"
@@ -253,14 +262,15 @@ def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
             continue
         table = _load(folder / f"{folder.name}.json")["subdivisions"]["localeDisplayNames"]
         for code, name in table["subdivisions"].items():
-            american = code.startswith("us") and len(code) == 4
+            known = bool(_WELL_KNOWN.match(code))
             if folder.name == "en":
                 english[code] = name
-                names[code].append(("en", name, 0.8 if american else 0.4))
-                names[code].append(("und-Latn", name, 0.6 if american else 0.3))
+                names[code].append(("en", name, 0.8 if known else 0.4))
+                names[code].append(("und-Latn", name, 0.6 if known else 0.3))
             else:
                 names[code].append((folder.name, name, 0.9))
     for code, aliases in names.items():
+        aliases += [("zh", name, 0.9) for name in CHINESE_STATES.get(code, ())]
         writer.add(f"cldr:subdivision/{code}", "place", english.get(code, code), aliases)
 
 
@@ -274,8 +284,8 @@ def geonames_cities(writer: KnowledgeWriter, npm: Path) -> None:
         size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 200_000 else 0.3
         aliases = {("und-Latn", city["name"]): size, ("en", city["name"]): min(size + 0.05, 0.95)}
         for name in city["alternatenames"] if size >= 0.5 else ():
-            script = _script(name)
-            if script and _is_city_name(name, script):
+            script = script_of_name(name)
+            if script and _is_city_name(name, script) and not _is_phrase(name, script):
                 # two Chinese characters are an ordinary word more often than a town
                 short = len(name) < (3 if script == "Hani" and people < 1_500_000 else 2)
                 trusted = not short and (script != "Latn" or len(name) >= 4)
@@ -291,10 +301,15 @@ def _is_city_name(name: str, script: str) -> bool:
     return script in SCRIPTS and (len(name) > 1 and len(name.split()) < 4)
 
 
+def _is_phrase(name: str, script: str) -> bool:
+    """Whether an unofficial name is made of ordinary English words ("White House", "Gold")."""
+    return script == "Latn" and all(map(morphology("en").is_common, name.split()))
+
+
 _ODD = re.compile(r"['`ʻʼ‘’\d(),/]|\b(of|ng|de la ciudad|osh)\b")
 
 
-def _script(name: str) -> str | None:
+def script_of_name(name: str) -> str | None:
     first = next((char for char in name if char.isalpha()), "")
     word = unicodedata.name(first, "").split(" ")[0].split("-")[0] if first else ""
     return _SCRIPT_NAMES.get(word)
@@ -320,7 +335,7 @@ def brands(writer: KnowledgeWriter, npm: Path) -> None:
                     continue
                 if lang in COVERED:
                     aliases[lang, name] = 0.6
-                elif not lang and (script := _script(name)):
+                elif not lang and (script := script_of_name(name)):
                     # a brand that is one short word is too easily something else
                     sure = len(name) > 4 or name.isupper()
                     aliases[f"und-{script}", name] = 0.55 if sure else 0.3

@@ -1,15 +1,17 @@
 """Numbers written in words: "sixty-six million", "四百一十二点五", "drei".
 
-    SpeltNumbers("en").find("Sixty-six million years")      # one weak mention of num:66000000
+    SpeltNumbers("en", {}).find("Sixty-six million years", [])   # one weak mention of num:66000000
 
 All are weak mentions: a translation may write out a figure of the source and keep it, but a number
 in words ("one of them") is too often no number to be counted by itself. English and Chinese are
-read in full, other languages up to twelve.
+read in full, other languages up to twelve, in any form that the dictionary knows ("dvou", "viiden")
+and with a scale behind it ("deset miliard").
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from mtgauge.knowledge.keys import fold
@@ -35,7 +37,10 @@ _TO_TWELVE: dict[str, str] = {
 }
 _TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+).split()
 _ENGLISH_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _CHINESE_DIGITS = {char: i for i, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _CHINESE_UNITS = {"十": 1, "百": 2, "千": 3}
@@ -44,48 +49,66 @@ _CHINESE = re.compile("[零〇一二两三四五六七八九十百千万亿]+(?:
 
 
 class SpeltNumbers:
-    """Finds numbers in words in texts of one language."""
+    """Finds numbers in words in texts of one language; `scales` maps folded words to powers."""
 
-    def __init__(self, lang: str) -> None:
-        """`words` are those that can be part of a number: a text without any has none."""
+    def __init__(self, lang: str, scales: Mapping[str, int]) -> None:
         self._values = {
             fold(word): i for i, word in enumerate(_TO_TWELVE.get(lang, "").split(), start=1)
         }
-        self._scales: dict[str, int] = {}
-        if lang == "en":
+        self._scales = dict(scales)
+        self._pattern: re.Pattern[str] | None = None
+        self._read = _chinese
+        self.words: frozenset[str] = frozenset(
+            (*_CHINESE_DIGITS, *_CHINESE_UNITS, *_CHINESE_SCALES)
+        )
+        if lang == "zh":
+            self._pattern = _CHINESE
+        elif lang == "en":
             self._values |= {word: i for i, word in enumerate(_TEENS, start=13)}
             self._values |= {word: 10 * i for i, word in enumerate(_TENS, start=2)}
             self._values |= {word: i for i, word in enumerate(_ORDINALS, start=1)}
             self._values["dozen"] = 12
             self._scales = _ENGLISH_SCALES
-        words = "|".join(sorted((*self._values, *self._scales), key=len, reverse=True))
-        joint = r"(?:[ -](?:and )?" if self._scales else "(?:(?!)"
-        self._pattern = (
-            _CHINESE
-            if lang == "zh"
-            else re.compile(rf"\b(?:{words})(?:s)?{joint}(?:{words})s?)*\b", re.IGNORECASE)
-            if words
-            else None
-        )
-        self.words = frozenset(
-            (*_CHINESE_DIGITS, *_CHINESE_UNITS, *_CHINESE_SCALES)
-            if lang == "zh"
-            else (form for word in (*self._values, *self._scales) for form in _written(word))
-        )
-        self._read = _chinese if lang == "zh" else self._words
+            self.words = frozenset((*self._values, *self._scales))
+            words = "|".join(sorted(self.words, key=len, reverse=True))
+            self._pattern = re.compile(
+                rf"\b(?:{words})s?(?:[ -](?:and )?(?:{words})s?)*\b", re.IGNORECASE
+            )
+            self._read = self._words
+        else:
+            self.words = frozenset(self._values)
 
-    def find(self, text: str) -> list[Mention]:
+    def find(
+        self, text: str, words: Sequence[tuple[re.Match[str], Sequence[str]]]
+    ) -> list[Mention]:
+        """Numbers in words; `words` are the words of the text with the forms they may have."""
         if self._pattern is None:
-            return []
+            return list(self._small(text, words))
         found = []
         for match in self._pattern.finditer(text):
-            value = self._read(match.group())
-            if value is not None:
-                id = f"num:{value.normalize():f}"
-                found.append(Mention(*match.span(), match.group(), (id,), "number", weak=True))
+            id = f"num:{self._read(match.group()).normalize():f}"
+            found.append(Mention(*match.span(), match.group(), (id,), "number", weak=True))
         return found
 
-    def _words(self, text: str) -> Decimal | None:
+    def _small(
+        self, text: str, words: Sequence[tuple[re.Match[str], Sequence[str]]]
+    ) -> Iterator[Mention]:
+        for i, (token, forms) in enumerate(words):
+            value = next((self._values[form] for form in forms if form in self._values), None)
+            if value is None:
+                continue
+            number, end = Decimal(value), token.end()
+            if i + 1 < len(words):
+                following, later = words[i + 1]
+                power = next((self._scales[form] for form in later if form in self._scales), None)
+                if power is not None:
+                    number, end = number.scaleb(power), following.end()
+            span = text[token.start() : end]
+            yield Mention(
+                token.start(), end, span, (f"num:{number.normalize():f}",), "number", weak=True
+            )
+
+    def _words(self, text: str) -> Decimal:
         """Hundreds multiply what stands before them, larger scales close a group."""
         total, group = 0, 0
         for word in re.findall(r"\w+", fold(text)):
@@ -101,12 +124,7 @@ class SpeltNumbers:
         return Decimal(total + group)
 
 
-def _written(word: str) -> tuple[str, ...]:
-    forms = (word, f"{word}s")
-    return (*forms, *map(str.capitalize, forms), *map(str.upper, forms))
-
-
-def _chinese(text: str) -> Decimal | None:
+def _chinese(text: str) -> Decimal:
     """四百一十二点五 is 412.5; 二零一八, digit by digit, is 2018."""
     whole, _, fraction = text.partition("点")
     if not any(char in _CHINESE_UNITS or char in _CHINESE_SCALES for char in whole):

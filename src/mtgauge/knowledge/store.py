@@ -184,6 +184,15 @@ class KnowledgeBase:
             held = self._names[id, lang] = tuple(str(key) for (key,) in rows)
         return held
 
+    def has_name(self, id: str, lang: str) -> bool:
+        """Whether an entity has a name in a language, or in its script."""
+        rows = self._query(
+            "SELECT 1 FROM entities JOIN aliases USING (entity) WHERE id = ? AND lang IN (?, ?) "
+            "LIMIT 1",
+            (id, lang, f"und-{script_of(lang)}"),
+        )
+        return next(rows, None) is not None
+
     def aliases(self, lang: str, category: str) -> Iterator[tuple[str, str]]:
         """(name, entity id) of all names of a category in a language."""
         rows = self._query(

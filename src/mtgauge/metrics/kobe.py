@@ -31,6 +31,7 @@ from mtgauge.knowledge.agreement import (
     Agreement,
     agree,
     agree_on_names,
+    are_audible,
     find_names,
 )
 from mtgauge.knowledge.mention import Linker, Mention
@@ -187,6 +188,7 @@ class Kobe(Metric):
         pairs = list(zip(given, batch.hypotheses, strict=True))
         foreign = self._foreign(pairs, lang)
         known = partial(self._names_of, lang=lang[1])
+        audible = not self._has_base or are_audible(lang[1])
         found: dict[Pair, Agreement] = {}
         for pair in dict.fromkeys(pairs):
             left, right = mine[pair[0]], theirs[pair[1]]
@@ -194,11 +196,23 @@ class Kobe(Metric):
                 right = _NOTHING
             mentioned = agree(*self._settled(left.mentions, right.mentions))
             if left.names is not None and right.names is not None:
-                names = (left.names, right.names)
+                names = (left.names, right.names) if audible else ([], [])
                 text = "" if right is _NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
+            if not audible:
+                mentioned = self._that_can_be_named(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
+
+    def _that_can_be_named(self, found: Agreement, lang: str) -> Agreement:
+        """Without lost people for whom the knowledge base has no name in the target's script."""
+        base = self._base()
+        lost = [
+            m
+            for m in found.lost
+            if m.category != "person" or any(base.has_name(id, lang) for id in m.ids)
+        ]
+        return found._replace(lost=lost)
 
     def _settled(
         self, source: list[Mention], candidate: list[Mention]
@@ -221,13 +235,10 @@ class Kobe(Metric):
             held.clear()
         fresh = [text for text in dict.fromkeys(texts) if text not in held]
         linked = self._find().link(fresh, lang)
-        if self.names and self.preset != "paper" and self._has_base:
-            names = find_names(fresh, linked, lang)
-            rows = zip(fresh, linked, names, strict=True)
-            held.update((text, _Side(known, own)) for text, known, own in rows)
-        else:
-            rows = zip(fresh, linked, strict=True)
-            held.update((text, _Side(known, None)) for text, known in rows)
+        named = self.names and self.preset != "paper" and self._has_base
+        names = find_names(fresh, linked, lang) if named else [None] * len(fresh)
+        rows = zip(fresh, linked, names, strict=True)
+        held.update((text, _Side(known, own)) for text, known, own in rows)
         return held
 
     def _foreign(self, pairs: Sequence[Pair], lang: Pair) -> set[Pair]:
