@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,8 +122,11 @@ class ModelFolder:
         path = self.folder / "model.onnx"
         providers = self._providers()
         try:
-            model = keep_outputs(path.read_bytes(), outputs)
-            return onnxruntime.InferenceSession(model, options, providers=providers)
+            # From a file, since a session that was given bytes holds them as long as it lives.
+            with TemporaryDirectory(prefix="mtgauge-") as scratch:
+                part = Path(scratch) / path.name
+                part.write_bytes(keep_outputs(path.read_bytes(), outputs))
+                return onnxruntime.InferenceSession(part, options, providers=providers)
         except Exception as error:  # onnxruntime has one class per status, and no common base
             raise ResourceError(
                 f"{path} cannot be loaded for {', '.join(outputs)} ({error}). Fetch it again, or "
