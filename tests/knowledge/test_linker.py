@@ -101,6 +101,47 @@ def test_a_first_word_that_is_ordinary_proves_nothing(linker: KnowledgeLinker) -
     assert mention.weak
 
 
+def test_names_of_people_in_several_scripts(linker: KnowledgeLinker) -> None:
+    english = {m.text: set(m.ids) for m in linker.link(["Then Merkel met Modi."], "en")[0]}
+    for lang, text, surface, name in (
+        ("ru", "Вчера приехала Меркель.", "Меркель", "Merkel"),
+        ("zh", "我们见到了默克尔。", "默克尔", "Merkel"),
+        ("gu", "મોદી ત્યાં હતા.", "મોદી", "Modi"),
+    ):
+        (found,) = [m for m in linker.link([text], lang)[0] if m.text == surface]
+        assert set(found.ids) & english[name]
+        assert (found.category, found.weak) == ("person", False)
+
+
+def test_a_chinese_given_name_needs_its_surname(linker: KnowledgeLinker) -> None:
+    (found,) = [m for m in linker.link(["记者采访了王国强。"], "zh")[0] if m.category == "person"]
+    assert (found.text, found.weak) == ("王国强", False)
+    assert all(m.weak for m in linker.link(["国强民富。"], "zh")[0] if m.category == "person")
+
+
+def test_part_of_a_longer_transcription_is_no_name(linker: KnowledgeLinker) -> None:
+    found = linker.link(["这是坎菲尔德大道。"], "zh")[0]
+    assert all(m.weak for m in found if m.category == "person")
+
+
+def test_names_that_are_words_need_another_name_beside_them(linker: KnowledgeLinker) -> None:
+    assert "Koch" not in counted(linker, "Gestern sprach der Koch mit ihr.", "de")
+    assert {"Anna", "Koch"} <= set(counted(linker, "Gestern sprach Anna Koch mit ihr.", "de"))
+    assert "Brown" not in counted(linker, "They painted the Brown wall.", "en")
+    assert "Brown" in counted(linker, "They met Gordon Brown again.", "en")
+
+
+def test_a_currency_needs_an_amount(linker: KnowledgeLinker) -> None:
+    assert "pes" not in counted(linker, "Ten pes je zdravý.", "cs")
+    assert "korun" in counted(linker, "Zaplatil 20 korun.", "cs")
+    assert "pounds" in counted(linker, "She paid five pounds for it.", "en")
+
+
+def test_acronyms_are_no_people_and_short_ones_no_brands(linker: KnowledgeLinker) -> None:
+    assert not [m for m in linker.link(["They left NATO."], "en")[0] if m.category == "person"]
+    assert "WM" not in counted(linker, "Die WM beginnt.", "de")
+
+
 def test_nested_concepts_are_kept(tmp_path: Path) -> None:
     writer = KnowledgeWriter(tmp_path / "kb.sqlite")
     writer.source("made up", "CC0-1.0", "1")

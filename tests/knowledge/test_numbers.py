@@ -98,3 +98,40 @@ def test_numbers_in_words_are_weak(lang: str, text: str, value: str) -> None:
 def test_a_language_without_number_words() -> None:
     tokens = [(token, [token.group()]) for token in WORD.finditer("one")]
     assert SpeltNumbers("xx", {}).find("one", tokens) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("de", "um 16.30 Uhr"), ("en", "at 4.30pm")),
+        (("cs", "v 15:00"), ("en", "at 3 p.m.")),
+        (("cs", "v 15 hodin"), ("en", "at 3 p.m.")),
+        (("cs", "v 70. letech"), ("en", "in the 1970s")),
+        (("de", "2015/16"), ("en", "2015-2016")),
+        (("tr", "753 milyon 500 bin"), ("en", "753,500,000")),
+        (("zh", "1亿5000万"), ("en", "150 million")),
+        (("zh", "500 多万"), ("en", "5 million")),
+        (("de", "89 Millionen"), ("en", "£89m")),
+    ],
+)
+def test_ways_to_write_one_number(one: tuple[str, str], other: tuple[str, str]) -> None:
+    scales = {"milyon": 6, "bin": 3, "亿": 8, "万": 4, "million": 6, "millionen": 6}
+    left, right = (
+        [m.ids for m in NumberFinder(lang, scales).find(text) if m.category != "currency"]
+        for lang, text in (one, other)
+    )
+    assert len(left) == len(right)
+    assert all(set(a) & set(b) for a, b in zip(left, right, strict=True))
+
+
+def test_a_date_may_have_spaces() -> None:
+    found = NumberFinder("cs", {}).find("od 13. 3. 1942")
+    assert [m.ids[0] for m in found] == ["num:13", "cldr:month/3", "num:1942"]
+
+
+def test_a_currency_sign_with_letters_is_one_entity() -> None:
+    (sign, number) = NumberFinder("en", {"million": 6}).find("US$450.3 million")
+    assert (sign.text, sign.ids) == ("US$", ("cldr:currency/USD",))
+    assert number.ids == ("num:450300000",)
+    (code, _) = NumberFinder("en", {}).find("RMB2.9")
+    assert code.ids == ("cldr:currency/CNY",)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metrics.blend import Blend
@@ -48,13 +51,13 @@ def test_what_the_components_need_it_needs() -> None:
 
 def test_fitted_weights_prefer_the_component_that_agrees() -> None:
     human = load("chrf").segment_score(load("chrf").statistics(BATCH)) / 50
-    fitted = Blend.fitted(("chrf", "kobe"), BATCH, human.tolist())
+    fitted = Blend.fitted(("chrf", "kobe"), [(BATCH, human)])
     assert fitted.weights[0] > fitted.weights[1]
     assert load(spec_of(fitted)).params() == fitted.params()
     with pytest.raises(UsageError, match="agrees"):
-        Blend.fitted(("chrf",), BATCH, (-human).tolist())
+        Blend.fitted(("chrf",), [(BATCH, -human)])
     with pytest.raises(UsageError, match="one judgement"):
-        Blend.fitted(("chrf",), BATCH, [1.0])
+        Blend.fitted(("chrf",), [(BATCH, [1.0])])
 
 
 @pytest.mark.parametrize(
@@ -69,3 +72,26 @@ def test_fitted_weights_prefer_the_component_that_agrees() -> None:
 def test_wrong_options(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load(spec).statistics(BATCH)
+
+
+def test_fitting_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["lp\tsystem\tsid\tsource\treference\thypothesis\thuman"]
+    human = (1.0, 0.2, 0.5, -1.0)
+    columns = zip(SOURCES, REFERENCES, [*OUTPUT[:3], "Is Berlin?"], human, strict=True)
+    for i, (source, (reference,), text, score) in enumerate(columns):
+        rows.append(f"de-en\tA\t{i}\t{source}\t{reference}\t{text}\t{score}")
+    file = tmp_path / "judged.tsv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    command = ["train", "blend", "--train", str(file), "--components", "chrf", "ter"]
+    assert main([*command, "--test", str(file)]) == 0
+    out = capsys.readouterr().out
+    fitted = load(out.strip().splitlines()[-1])
+    assert isinstance(fitted, Blend)
+    assert fitted.components == ("chrf", "ter")
+    assert "de-en\t4\t" in out
+    assert main([*command, "--equal"]) == 0
+    equal = load(capsys.readouterr().out.strip().splitlines()[-1])
+    assert equal.params()["weights"] == (1.0, 1.0)
+    assert equal.params()["centres"] == fitted.centres
+    assert main([*command, "--pairs", "fr-en"]) == 2
+    assert "no judged segments of fr-en" in capsys.readouterr().err

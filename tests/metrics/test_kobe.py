@@ -98,6 +98,15 @@ def test_categories() -> None:
     assert metric.categories(batch) == {"number": (1, 1), "place": (1, 2)}
 
 
+def test_names_do_not_make_a_translation_foreign() -> None:
+    batch = Segments(
+        ["On May 4 Anna Schmidt was in Vienna."],
+        sources=["Am 4. Mai war Anna Schmidt in Prag."],
+        lang="de-en",
+    )
+    assert load("kobe").statistics(batch)[0, 0] >= 2
+
+
 def test_text_left_in_the_source_language_keeps_nothing() -> None:
     text = "Die Kanzlerin war gestern mit 20 Freunden in Berlin und danach in Prag."
     batch = Segments([text], sources=[text], lang="de-en")
@@ -169,6 +178,12 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert found["systems"]["sys"]["score"] == pytest.approx(0.5)
     assert main(["explain", *files, "--segment", "2"]) == 0
     assert "20" in capsys.readouterr().out
+    assert main(["explain", *files, "--categories"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[1:] == ["number\t1\t0\t0.000", "place\t1\t1\t1.000", "all\t2\t1\t0.500"]
+    assert main(["explain", *files, "--categories", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["place"] == {"kept": 1, "entities": 1}
+    assert main(["explain", *files[:-1], "chrf", "--categories"]) == 2
 
 
 def test_a_corpus_without_entities_has_no_score(

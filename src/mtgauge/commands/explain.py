@@ -1,4 +1,4 @@
-"""`mtgauge explain`: what one segment's score was made of."""
+"""`mtgauge explain`: what one segment's score was made of, or which kinds of entity are lost."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from mtgauge.data import checks, readers
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
+from mtgauge.metrics.kobe import Kobe
 from mtgauge.report.explain import render
 
 _EXAMPLES = """
-example:
+examples:
   mtgauge explain -s src.de -t sys.en -l de-en -m xmoverscore --segment 3
+  mtgauge explain -s src.de -t sys.en -l de-en -m kobe --categories
 """
+_CHUNK = 2000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--references", nargs="+", default=[], metavar="REF")
     parser.add_argument("-l", "--lang", metavar="PAIR")
     parser.add_argument("-m", "--metric", required=True, metavar="METRIC")
-    parser.add_argument("--segment", type=int, required=True, metavar="N", help="counted from 1")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--segment", type=int, metavar="N", help="counted from 1")
+    what.add_argument(
+        "--categories",
+        action="store_true",
+        help="over all segments, how many entities of each kind are kept (kobe)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the matrix too, as .svg or .png"
@@ -40,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
     lang = None if args.lang is None else checks.language_pair(args.lang)
+    if args.categories:
+        return _categories(args, lang)
     try:
         corpus = Corpus.from_arguments([args.translation], args.source, args.references)
         segment = _segment(corpus, args.segment, lang)
@@ -64,6 +75,34 @@ def run(args: argparse.Namespace) -> int:
         from mtgauge.report.heatmap import draw
 
         draw(explanation, args.plot)
+    return 0
+
+
+def _categories(args: argparse.Namespace, lang: str | None) -> int:
+    """Kept and all source entities by kind: the paper's Figure 3, for one system."""
+    metric = registry.load(args.metric)
+    if not isinstance(metric, Kobe):
+        raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
+    counts: dict[str, tuple[int, int]] = {}
+    try:
+        corpus = Corpus.from_arguments([args.translation], args.source, args.references)
+        for chunk in corpus.chunks(_CHUNK):
+            (texts,) = chunk.systems.values()
+            batch = Segments(texts, chunk.sources, chunk.references, lang)
+            for category, (kept, all_) in metric.categories(batch).items():
+                before = counts.get(category, (0, 0))
+                counts[category] = (before[0] + kept, before[1] + all_)
+    finally:
+        readers.forget_spooled()
+    ordered = sorted(counts.items(), key=lambda item: -item[1][1])
+    if args.json:
+        rows = {category: {"kept": kept, "entities": all_} for category, (kept, all_) in ordered}
+        print(json.dumps(rows, ensure_ascii=False))
+        return 0
+    total = (sum(kept for kept, _ in counts.values()), sum(all_ for _, all_ in counts.values()))
+    print("category\tentities\tkept\tshare")
+    for category, (kept, all_) in (*ordered, ("all", total)):
+        print(category, all_, kept, f"{kept / all_:.3f}" if all_ else "-", sep="\t")
     return 0
 
 

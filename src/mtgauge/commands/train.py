@@ -1,10 +1,10 @@
-"""`mtgauge train STAGE`: the stages of two modules under one command."""
+"""`mtgauge train STAGE`: the stages of three modules under one command."""
 
 from __future__ import annotations
 
 import argparse
 
-from mtgauge.train import model_command, trained_command
+from mtgauge.train import blend_command, model_command, trained_command
 
 _HELP = {
     "prepare": "make training data of parallel text: tokenizer, lexicon, packed pairs",
@@ -17,11 +17,14 @@ _HELP = {
     "esim": "an ESIM metric from judged segments (paper 002)",
     "ruse": "a small network on mean vectors: the cheap baseline",
     "regressor": "fine-tune an encoder on judged segments (paper 004)",
+    "blend": "centres, scales and weights of a blend of metrics, from judged segments",
     "judged": "read, check, split and tokenise judged segments once for many trainings",
+    "distil": "judgements of a large model, for a small one to learn from",
 }
 _MODULES = {
     **dict.fromkeys(model_command.MODELS, model_command),
     **dict.fromkeys(trained_command.MODELS, trained_command),
+    **dict.fromkeys(blend_command.MODELS, blend_command),
 }
 
 

@@ -160,3 +160,15 @@ CHINESE_STATES: dict[str, tuple[str, ...]] = {
         "wv": "西弗吉尼亚州", "wi": "威斯康星州", "wy": "怀俄明州",
     }.items()
 }  # fmt: skip
+
+# English words for what belongs to a state or province, by CLDR's code.
+OF_STATES: dict[str, tuple[str, ...]] = {
+    "gbsct": ("Scottish", "Scot", "Scots", "Scotsman"),
+    "gbeng": ("English", "Englishman"),
+    "gbwls": ("Welsh", "Welshman"),
+    "usca": ("Californian", "Californians"),
+    "ustx": ("Texan", "Texans"),
+    "deby": ("Bavarian", "Bavarians"),
+    "desn": ("Saxon",),
+    "caqc": ("Quebecer", "Quebecers"),
+}

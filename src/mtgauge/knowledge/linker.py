@@ -22,17 +22,17 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK, Branch, Codes
 from mtgauge.knowledge.keys import WORD, fold, plain
 from mtgauge.knowledge.mention import Mention
 from mtgauge.knowledge.morphology import morphology
-from mtgauge.knowledge.names import CHINESE_SURNAMES, opens_sentence
+from mtgauge.knowledge.names import CHINESE_SURNAMES, TRANSCRIBING, opens_sentence
 from mtgauge.knowledge.numbers import NumberFinder
 from mtgauge.knowledge.spelt import SpeltNumbers
-from mtgauge.knowledge.store import KnowledgeBase
+from mtgauge.knowledge.store import SPACELESS_SCRIPTS, KnowledgeBase, script_of
 
 _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
 _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
@@ -77,6 +77,7 @@ class _Matcher:
         self._lang = lang
         self._index = kb.index(lang)
         self._inflected = inflected
+        self._spaceless = script_of(lang) in SPACELESS_SCRIPTS
         self._entries: dict[str, _Entry] = {}
         self._finder: NumberFinder | None = None
         self._spelt: SpeltNumbers | None = None
@@ -124,13 +125,24 @@ class _Matcher:
             if not length:
                 continue
             mention = self._mention(text, tokens[i].start(), tokens[i + length - 1].end(), codes)
-            if mention is not None and mention.weak and i and words[i - 1] in CHINESE_SURNAMES:
-                mention = _with_surname(mention, text)
+            if self._spaceless and mention is not None and mention.category == "person":
+                mention = _chinese_person(mention, text)
             if mention is None or (i + length - 1 <= covered and mention.category != "concept"):
                 continue
             covered = max(covered, i + length - 1)
             found.append(mention)
+        self._full_names(found, text)
         return found
+
+    def _full_names(self, found: list[Mention], text: str) -> None:
+        """Two names of people side by side vouch for each other: "Theresa May", "Anna Koch"."""
+        for i, (one, other) in enumerate(pairwise(found)):
+            if (
+                one.category == other.category == "person"
+                and (one.weak != other.weak or (one.weak and self._lang in _NOUNS_ARE_CAPITALISED))
+                and text[one.end : other.begin] == " "
+            ):
+                found[i], found[i + 1] = one._replace(weak=False), other._replace(weak=False)
 
     def _longest(
         self,
@@ -142,13 +154,15 @@ class _Matcher:
     ) -> tuple[int, Codes | None]:
         """(number of words, codes) of the longest alias that begins at word i; (0, None): none."""
         best: tuple[int, Codes | None] = (0, None)
+        alone = [branch.codes for branch in branches if branch.codes is not None]
+        if alone:  # the word as it stands and its dictionary form may both be names
+            several = (c if isinstance(c, tuple) else (c,) for c in alone)
+            best = (1, alone[0] if len(alone) == 1 else tuple(dict.fromkeys(chain(*several))))
         for branch in branches:
-            if best[0] == 0 and branch.codes is not None:
-                best = (1, branch.codes)
             keys = [branch.first]
             for n in range(2, min(branch.reach, len(words) - i) + 1):
                 gap = text[tokens[i + n - 2].end() : tokens[i + n - 1].start()]
-                if len(gap) > 2 or not _GLUE.issuperset(gap):
+                if len(gap) > 2 or not _GLUE.issuperset(gap) or (gap == "·" and self._spaceless):
                     break
                 forms = self._later(words[i + n - 1], branch.later)
                 keys = [f"{key} {form}" for key in keys for form in forms]
@@ -219,7 +233,9 @@ class _Matcher:
         if not fitting:
             return None
         entities = [self._kb.entity(code) for code in fitting]
-        if entities[0].category in _UNCOUNTED:
+        if surface.isupper() and len(surface) > 1:  # NATO is not somebody called Nato
+            entities = [entity for entity in entities if entity.category != "person"]
+        if not entities or entities[0].category in _UNCOUNTED:
             return None
         weak = all(code & IS_WEAK for code in fitting) or (
             self._inflected
@@ -263,12 +279,15 @@ def _is_unsure(branch: Branch) -> bool:
     return not any(code & IS_SURE for code in codes)
 
 
-def _with_surname(mention: Mention, text: str) -> Mention:
-    """Two characters may be a given name or a word; a surname before them says which."""
-    if mention.category != "person" or len(mention.text) != 2:
-        return mention
-    begin = mention.begin - 1
-    return mention._replace(begin=begin, text=text[begin : mention.end], weak=False)
+def _chinese_person(mention: Mention, text: str) -> Mention:
+    """A surname makes two characters a given name; a longer transcription makes three no name."""
+    before, after = text[: mention.begin][-1:], text[mention.end :][:1]
+    if len(mention.text) == 2 and before in CHINESE_SURNAMES:
+        begin = mention.begin - 1
+        return mention._replace(begin=begin, text=text[begin : mention.end], weak=False)
+    if before in TRANSCRIBING or after in TRANSCRIBING:
+        return mention._replace(weak=True)
+    return mention
 
 
 def _without_amount(

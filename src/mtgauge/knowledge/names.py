@@ -34,6 +34,14 @@ CHINESE_SURNAMES = frozenset(
     "丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱"
     "汤尹黎易常武乔贺赖龚习栗汪俞"
 )
+# characters that transcribe foreign names, less those that are common words
+TRANSCRIBING = frozenset(
+    "斯尔特拉克德里尼阿卡格利亚罗马纳维布科奥雷夫塔诺蒂伊莱基埃洛萨瓦米巴奇迪托姆达塞贝普曼弗森兰哈"
+    "鲁勒帕莫梅伯赫娜吉恩索库林兹伦耶沃佩波菲韦茨霍戈乌扎杰卢泰丽玛艾泽费杜坦凯施穆蒙贾劳顿乔娃佐默"
+    "娅莉瑟桑坎妮雅辛迈瑞尤涅琳滕赖肯厄莎舍奈爾丝赛芬扬鲍奎珀廷舒詹翁柯逊翰芙钦卜"
+)
+_OPENING_U = re.compile("^u(?=[aeio])")
+_ADJECTIVE = re.compile("(?<=...)sk(iy|aya|oe|ie|ogo|oy|omu|uyu|im|om|ikh|imi)$")
 _VOWELS = re.compile("[aeiou]+")
 _LETTERS = re.compile("[^a-z]+")
 _DOUBLE = re.compile(r"(.)\1+")
@@ -117,8 +125,10 @@ def meet(names: Sequence[Mention], text: str, taken: Sequence[Mention]) -> dict[
         ]
     met: dict[Mention, Mention] = {}
     for name in names:
+        # a Chinese full name is one word; in other languages the given name stands alone
+        own = name.text[1:] if name.text[0] in CHINESE_SURNAMES else name.text
         for token in free:
-            if sound_alike(name.text, token.group()):
+            if sound_alike(own, token.group()) or sound_alike(name.text, token.group()):
                 met[name] = Mention(
                     token.start(), token.end(), token.group(), name.ids, name.category
                 )
@@ -158,6 +168,8 @@ def romanise(word: str) -> str:
 def sounds(word: str) -> str:
     """The word by its sound: one letter a sound, however its language writes it."""
     text = romanise(word)
+    if "\u0400" <= word[0] <= "\u04ff":
+        text = _OPENING_U.sub("v", _ADJECTIVE.sub("", text))  # Уильям, Вашингтонского
     # c and g are soft before e and i where Latin letters are written, never in a romanisation
     if word[0] < "\u0250":
         text = _SOFT_G.sub("j", _SOFT_C.sub("s", text))

@@ -71,26 +71,32 @@ class NumberFinder:
         found: list[Mention] = []
         if _ANY.search(text) is None:
             return found
+        scaled: tuple[int, int] | None = None  # place and power of the last number with a scale
         addressed = "@" in text or "://" in text or "www." in text
         for match in (_ALL_PARTS if addressed else _PARTS).finditer(text):
             kind = str(match.lastgroup)
             if kind in ("date", "iso"):
                 found += _date(match, day_first=self._decimal == ",")
             elif kind in ("group", "plain", "time"):
-                found.append(self._number(match, text))
+                mention, power = self._number(match, text)
+                found.append(mention)
+                if scaled is not None and 0 < mention.begin - found[scaled[0]].end + 1 <= 2:
+                    _join(found, scaled, text)
+                scaled = (len(found) - 1, power) if power else None
             elif kind == "years":
                 found += _years(match)
             else:
                 found.append(_other(match, kind))
         return found
 
-    def _number(self, match: re.Match[str], text: str) -> Mention:
+    def _number(self, match: re.Match[str], text: str) -> tuple[Mention, int]:
+        """The number's mention, and the power of its scale (0: none)."""
         begin, end = match.span()
         half = _HALF_DAY.match(text, end)
         clock = _CLOCK.match(match.group())
         if match.lastgroup == "time" or (half and clock):
             time = _clock(match.group(), half.group(1).lower() if half else "")
-            return Mention(begin, end, match.group(), time, "number", False)
+            return Mention(begin, end, match.group(), time, "number", False), 0
         values = list(self._readings(match.group(), grouped=match.lastgroup == "group"))
         following = _SCALE.match(text, end)
         power = self._scale(following.group(1)) if following else None
@@ -105,7 +111,8 @@ class NumberFinder:
             ids += _clock(match.group(), "")  # 16.30 may be half past four
         if len(match.group()) == 4 and match.group()[:2] == "19" and _DECADE.match(text, end):
             ids.append(f"num:{int(match.group()[2:])}")
-        return Mention(begin, end, text[begin:end], tuple(dict.fromkeys(ids)), "number", False)
+        mention = Mention(begin, end, text[begin:end], tuple(dict.fromkeys(ids)), "number", False)
+        return mention, power[0] if power else 0
 
     def _scale(self, word: str) -> tuple[int, int] | None:
         """(power, length) of the scale that a word is or, in Chinese, begins with."""
@@ -140,6 +147,19 @@ class NumberFinder:
             yield from (fraction, Decimal(whole))
         else:
             yield from (Decimal(whole), fraction)
+
+
+def _join(found: list[Mention], scaled: tuple[int, int], text: str) -> None:
+    """Make one number of two: "753 milyon 500 bin", 1亿5000万."""
+    at, power = scaled
+    first, last = found[at], found[-1]
+    if not last.ids[0].startswith("num:") or text[first.end : last.begin].strip():
+        return
+    small = Decimal(last.ids[0].removeprefix("num:"))
+    if at == len(found) - 2 and small < 10**power:
+        total = Decimal(first.ids[0].removeprefix("num:")) + small
+        ids = (f"num:{_canonical(total)}",)
+        found[at:] = [Mention(first.begin, last.end, text[first.begin : last.end], ids, "number")]
 
 
 def _canonical(value: Decimal) -> str:

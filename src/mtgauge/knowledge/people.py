@@ -75,5 +75,5 @@ def _gujarati(char: str) -> str:
 
 
 def _preference(script: str, name: str) -> float:
-    """Short names are ordinary words too often to be counted."""
-    return 0.55 if len(name) >= _LONG.get(script, 4) else 0.3
+    """Short names are ordinary words too often to be counted; a brand of that name is second."""
+    return 0.56 if len(name) >= _LONG.get(script, 4) else 0.3

@@ -21,7 +21,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mtgauge.knowledge.demonyms import CHINESE_STATES, DEMONYMS, PEOPLES, SHORT_NAMES
+from mtgauge.knowledge.demonyms import (
+    CHINESE_STATES,
+    DEMONYMS,
+    OF_STATES,
+    PEOPLES,
+    SHORT_NAMES,
+)
 from mtgauge.knowledge.keys import WORD
 from mtgauge.knowledge.morphology import morphology
 from mtgauge.knowledge.store import SCRIPTS
@@ -271,6 +277,7 @@ def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
                 names[code].append((folder.name, name, 0.9))
     for code, aliases in names.items():
         aliases += [("zh", name, 0.9) for name in CHINESE_STATES.get(code, ())]
+        aliases += [("en", name, 0.4) for name in OF_STATES.get(code, ())]
         writer.add(f"cldr:subdivision/{code}", "place", english.get(code, code), aliases)
 
 

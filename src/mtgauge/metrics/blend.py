@@ -10,7 +10,7 @@ is left out of the mean of that segment.
 
     load("blend")                                              # chrF and KoBE
     load("blend:components='kobe;xmoverscore',centres=0.85;0.3,scales=0.3;0.1,weights=1;2")
-    Blend.fitted(("chrf", "kobe"), batch, human)               # all three from judged segments
+    Blend.fitted(("chrf", "kobe"), [(batch, human)])           # all three from judged segments
 
 The default's centres and scales are round figures for news into English, not fitted to anything:
 they put the two metrics on one footing, no more. Known limits: what a component needs, the blend
@@ -28,6 +28,8 @@ from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metrics.base import FloatArray, Metric
 from mtgauge.registry import metric
+
+Judged = tuple[Segments, Sequence[float] | FloatArray]
 
 
 @metric("blend")
@@ -117,25 +119,35 @@ class Blend(Metric):
         )
 
     @classmethod
-    def fitted(cls, components: Sequence[str], batch: Segments, human: Sequence[float]) -> Blend:
-        """Centres and scales of this data, and the non-negative weights nearest to `human`."""
+    def fitted(
+        cls, components: Sequence[str], judged: Sequence[Judged], equal: bool = False
+    ) -> Blend:
+        """Centres and scales of this data, and the non-negative weights nearest to the humans."""
         from scipy.optimize import nnls
 
         plain = cls(tuple(components), *((1.0,) * len(components),) * 3)
-        rows = plain._split(plain.statistics(batch))
-        scores = np.array([p.segment_score(r) for p, r in zip(plain._parts(), rows, strict=True)])
+        if any(len(human) != len(batch) for batch, human in judged):
+            raise UsageError("Fitting a blend needs one judgement a segment.")
+        scores = np.concatenate([plain._scores(batch) for batch, _ in judged], axis=1)
+        human = np.concatenate([np.asarray(row, dtype=np.float64) for _, row in judged])
         centres, scales = np.nanmean(scores, axis=1), np.nanstd(scores, axis=1)
-        if len(human) != len(batch) or not (scales > 0).all():
-            raise UsageError("Fitting a blend needs one judgement a segment and scores that vary.")
+        if not (scales > 0).all():
+            raise UsageError("Fitting a blend needs components whose scores vary.")
         signs = np.array([1.0 if p.higher_is_better else -1.0 for p in plain._parts()])
         z = signs[:, None] * (scores - centres[:, None]) / scales[:, None]
-        judged = np.asarray(human, dtype=np.float64)
-        # a missing score is the average one: it says nothing for or against the segment
-        weights, _ = nnls(np.nan_to_num(z).T, (judged - judged.mean()) / judged.std())
+        weights = np.ones(len(components))
+        if not equal:
+            # a missing score is the average one: it says nothing for or against the segment
+            weights, _ = nnls(np.nan_to_num(z).T, (human - human.mean()) / human.std())
         if not weights.sum() > 0:
             raise UsageError("None of the components agrees with these judgements: no weights.")
         values = [tuple(round(float(x), 4) for x in row) for row in (centres, scales, weights)]
         return cls(tuple(components), *values)
+
+    def _scores(self, batch: Segments) -> FloatArray:
+        """(components, n): the segments' scores by each component."""
+        rows = self._split(self.statistics(batch))
+        return np.array([p.segment_score(r) for p, r in zip(self._parts(), rows, strict=True)])
 
     def _mean(self, scores: FloatArray) -> FloatArray:
         """(components, n) scores to n weighted means of z-scores; missing scores are left out."""

@@ -40,7 +40,7 @@ from mtgauge.registry import metric
 
 Pair = tuple[str, str]
 _TELLING_WORDS = 5  # the language of a shorter text is a guess
-_REPEATED = 0.3  # share of words that a text left in the source language has from its source
+_REPEATED = 0.5  # share of words that a text left in the source language has from its source
 _KEPT_TEXTS = 100_000
 
 
