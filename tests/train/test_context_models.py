@@ -11,9 +11,18 @@ from torch import Tensor
 
 from mtgauge.encode import Settings
 from mtgauge.encode.embedded import OnnxEncoder
-from mtgauge.train.context_models import HEADS, BiLSTM, ContextModel, ScalarMix, attend, pool
+from mtgauge.train.coded import Book
+from mtgauge.train.context_models import (
+    HEADS,
+    BiLSTM,
+    ContextModel,
+    Head,
+    ScalarMix,
+    attend,
+    pool,
+)
 from mtgauge.train.context_task import LiveVectors, StoredVectors
-from mtgauge.train.regressor_run import packer_of
+from mtgauge.train.regressor_run import read_folder
 from mtgauge.train.restore import encoder_from_onnx
 from trained_models import write_encoder
 
@@ -131,15 +140,32 @@ def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
     texts = ["the cat sees a dog .", "near", "the old city likes warm bread and cold bread"]
     stored = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "vectors", quiet=True)
     cpu = torch.device("cpu")
-    packer = packer_of(str(folder), encoder.max_length)
+    packer = read_folder(str(folder)).packer(encoder.max_length)
+    pieces = packer.tokenize(texts)
+    start = np.concatenate([[0], np.cumsum([len(ids) for ids in pieces])])
+    book = Book(np.concatenate(pieces), start)
     restored = encoder_from_onnx(folder / "model.onnx")
-    live = LiveVectors(restored, packer, (1, 2), encoder.fingerprint, cpu)
-    assert live.lengths(texts).tolist() == stored.lengths(texts).tolist() == [6, 1, 9]
-    x, x_mask = stored.batch(texts, cpu)
-    y, y_mask = live.batch(texts, cpu)
-    assert x.shape == y.shape == (3, 2, 9, 32)
+    live = LiveVectors(restored, packer, book, (1, 2), encoder.fingerprint, cpu)
+    assert live.lengths.tolist() == stored.lengths.tolist() == [6, 1, 9]
+    numbers = np.array([2, 0, 1, 0])
+    x, x_mask = stored.batch(numbers, cpu)
+    y, y_mask = live.batch(numbers, cpu)
+    assert x.shape == y.shape == (4, 2, 9, 32)
     assert torch.equal(x_mask, y_mask)
     np.testing.assert_allclose(x.numpy(), y.numpy(), atol=0.05)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_sides_at_once_and_apart_agree(head: Head) -> None:
+    """Sides that are equally wide go through a BiLSTM together, in an exported model apart."""
+    net = ContextModel(head, 2, 8, hidden=6).eval()
+    torch.manual_seed(0)
+    first, second = torch.randn(3, 2, 5, 8), torch.randn(3, 2, 5, 8)
+    mask = (torch.arange(5) < torch.tensor([[5], [3], [2]])).long()
+    other = (torch.arange(5) < torch.tensor([[2], [4], [4]])).long()
+    together = net(first, mask, second, other)
+    apart = net(first, mask, second[:, :, :4], other[:, :4])
+    torch.testing.assert_close(together, apart, atol=1e-6, rtol=0)
 
 
 def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
@@ -153,8 +179,8 @@ def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
 
     encoder.forward = counted  # type: ignore[method-assign]
     out = tmp_path / "v"
-    StoredVectors.build(encoder, ["a cat", "a dog", "a cat"], (1, 2), out, quiet=True)
-    assert sum(calls) == 2  # distinct texts
+    StoredVectors.build(encoder, ["a dog", "a cat"], (1, 2), out, quiet=True)
+    assert sum(calls) == 2
     StoredVectors.build(encoder, ["a dog", "a cat"], (1, 2), out, quiet=True)
     assert sum(calls) == 2
     (out / "index.json").unlink()  # a build that was killed has no index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,17 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from mtgauge.encode.pairs import Packed, Packer
+from mtgauge.encode.pairs import Packer
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.train import judged
+from mtgauge.train.coded import Coded, Inputs, code, pack
 from mtgauge.train.model import Encoder
-from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub, tensors
-from mtgauge.train.regressor_task import Batch, RegressorTask, Texts
+from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub
+from mtgauge.train.regressor_task import Batch, RegressorTask
 from mtgauge.train.restore import encoder_from_onnx
 from trained_models import SHAPE, write_encoder, write_judged
 
+CPU = torch.device("cpu")
 VIEWS = {"hyp+src/hyp+ref": 0.5, "hyp+ref": 0.25, "hyp+src": 0.25}
 
 
@@ -32,8 +35,13 @@ def packer(folder: Path) -> Packer:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> judged.Rows:
+def texts(tmp_path: Path) -> judged.Rows:
     return judged.read([write_judged(tmp_path / "a.tsv", 40, 1)])
+
+
+@pytest.fixture
+def rows(texts: judged.Rows, packer: Packer) -> Coded:
+    return code([texts], packer.tokenize)[0]
 
 
 def regressor(**options: object) -> Regressor:
@@ -43,23 +51,22 @@ def regressor(**options: object) -> Regressor:
     return Regressor(pairs, ("src", "ref"), **options).eval()  # type: ignore[arg-type]
 
 
-def task(rows: judged.Rows, packer: Packer, **options: object) -> RegressorTask:
+def task(rows: Coded, packer: Packer, **options: object) -> RegressorTask:
     dev = rows.take(range(10))
     return RegressorTask(regressor(), packer, rows, dev, VIEWS, batch=8, **options)  # type: ignore[arg-type]
 
 
-def test_views_shuffled_apart(rows: judged.Rows, packer: Packer) -> None:
+def test_views_shuffled_apart(texts: judged.Rows, rows: Coded, packer: Packer) -> None:
     """In the authors' program source pairs and reference pairs were shuffled independently."""
     made = task(rows, packer)
-    texts = made.texts[rows]
     seen: list[int] = []
     for batch in made.batches(epoch=0, seed=1):
         seen += batch.rows.tolist()
-        src = texts.pack("src", batch.rows, None, False)
-        ref = texts.pack("ref", batch.rows, None, False)
+        src = pack(rows, "src", batch.rows, packer, CPU)
+        ref = pack(rows, "ref", batch.rows, packer, CPU)
         for place, i in enumerate(batch.rows.tolist()):
             hypothesis, source, reference = packer.tokenize(
-                [rows.hypotheses[i], rows.sources[i] or "", rows.references[i] or ""]
+                [texts.hypotheses[i], texts.sources[i] or "", texts.references[i] or ""]
             )
             for packed, other in ((src, source), (ref, reference)):
                 ids = packed.ids[place][packed.mask[place] == 1].tolist()
@@ -67,10 +74,25 @@ def test_views_shuffled_apart(rows: judged.Rows, packer: Packer) -> None:
     assert sorted(seen) == list(range(len(rows)))
 
 
-def test_slots_of_different_rows_are_refused(rows: judged.Rows, packer: Packer) -> None:
-    texts = Texts(rows, packer)
-    one = texts.pack("src", np.arange(3), None, False)
-    other = texts.pack("ref", np.arange(4), None, False)
+@pytest.mark.parametrize("length", [40, 17])
+@pytest.mark.parametrize("slot", ["src", "src+ref"])
+def test_inputs_are_joined_as_when_scoring(
+    texts: judged.Rows, rows: Coded, packer: Packer, slot: str, length: int
+) -> None:
+    """All at once for training, one by one in a metric: the same pieces, types and cuts."""
+    packer = replace(packer, max_length=length)
+    columns = {"src": texts.sources, "ref": texts.references}
+    others = [columns[part] for part in slot.split("+")]
+    expected = packer.pack(list(zip(texts.hypotheses, *others, strict=True)))  # type: ignore[arg-type]
+    found = pack(rows, slot, np.arange(len(rows)), packer, CPU)
+    assert (expected.cut > 0) == (length == 17)
+    for name in ("ids", "mask", "types", "langs"):
+        np.testing.assert_array_equal(getattr(found, name).numpy(), getattr(expected, name))
+
+
+def test_slots_of_different_rows_are_refused(rows: Coded, packer: Packer) -> None:
+    one = pack(rows, "src", np.arange(3), packer, CPU)
+    other = pack(rows, "ref", np.arange(4), packer, CPU)
     with pytest.raises(UsageError, match="do not hold the same rows"):
         regressor()({"src": one, "ref": other})
 
@@ -94,24 +116,16 @@ def test_second_encoder_not_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pool", ["first", "compare"])
-def test_missing_masks_and_segment_ids(rows: judged.Rows, packer: Packer, pool: str) -> None:
+def test_missing_masks_and_segment_ids(rows: Coded, packer: Packer, pool: str) -> None:
     """Padding was attended to, and both texts had the same segment number."""
     model = regressor(pool=pool)
-    packed = Texts(rows, packer).pack("src", np.array([3]), None, False)
-    plain = model.vector(*tensors(packed, torch.device("cpu")))
-    wide = Packed(
-        *(
-            np.pad(x, ((0, 0), (0, 5)))
-            for x in (packed.ids, packed.mask, packed.types, packed.langs)
-        ),
-        0,
-    )
-    torch.testing.assert_close(
-        model.vector(*tensors(wide, torch.device("cpu"))), plain, atol=1e-5, rtol=0
-    )
+    packed = pack(rows, "src", np.array([3]), packer, CPU)
+    plain = model.vector(*packed)
+    wide = Inputs(*(torch.nn.functional.pad(x, (0, 5)) for x in packed))
+    torch.testing.assert_close(model.vector(*wide), plain, atol=1e-5, rtol=0)
     assert set(packed.types[0].tolist()) == {0, 1}
-    same = Packed(packed.ids, packed.mask, packed.types * 0, packed.langs, 0)
-    assert (model.vector(*tensors(same, torch.device("cpu"))) - plain).abs().max() > 1e-3
+    same = packed._replace(types=packed.types * 0)
+    assert (model.vector(*same) - plain).abs().max() > 1e-3
 
 
 def test_missing_masks_and_segment_ids_of_a_hub_model() -> None:
@@ -133,10 +147,10 @@ def test_missing_masks_and_segment_ids_of_a_hub_model() -> None:
     assert (bert(ids, mask, types * 0, ids * 0)[:, :6] - whole).abs().max() > 1e-4
 
 
-def test_language_numbers_of_xlm(rows: judged.Rows, packer: Packer) -> None:
+def test_language_numbers_of_xlm(rows: Coded, packer: Packer) -> None:
     """Translation and first separator have the target's number, the source its own."""
     numbers = {"de": 4, "en": 7}
-    packed = Texts(rows, packer).pack("src", np.array([0]), numbers, False)
+    packed = pack(rows, "src", np.array([0]), packer, CPU, numbers)
     cut = packed.types[0].tolist().index(1)
     assert packed.langs[0, :cut].tolist() == [7] * cut
     assert set(packed.langs[0, cut:].tolist()) == {4}
@@ -147,31 +161,31 @@ def test_language_numbers_of_xlm(rows: judged.Rows, packer: Packer) -> None:
     )
     xlm = HubPairs(transformers.XLMModel(config)).eval()
     assert xlm.inputs == ("input_ids", "attention_mask", "langs")
-    ids, mask, types, langs = tensors(packed, torch.device("cpu"))
+    ids, mask, types, langs = packed
     assert (xlm(ids, mask, types, langs) - xlm(ids, mask, types, langs * 0)).abs().max() > 1e-4
 
 
-def test_first_position_is_taken(rows: judged.Rows, packer: Packer) -> None:
+def test_first_position_is_taken(rows: Coded, packer: Packer) -> None:
     """For single inputs the selection of the first position was missing."""
     model = regressor(pool="first")
-    given = tensors(Texts(rows, packer).pack("ref", np.arange(4), None, False), torch.device("cpu"))
+    given = pack(rows, "ref", np.arange(4), packer, CPU)
     torch.testing.assert_close(model.vector(*given), model.encoder(*given)[:, 0])
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
-def test_batch_dependent_results(rows: judged.Rows, packer: Packer, view: str) -> None:
+def test_batch_dependent_results(rows: Coded, packer: Packer, view: str) -> None:
     made = task(rows, packer)
     with torch.inference_mode():
         whole = made.predict(rows, view)
         for i in (0, 7, 21):
-            alone = made._forward(rows, Batch(np.array([i]), view, False))
+            alone = made._forward(rows, Batch(np.array([i]), view))
             assert float(alone[0]) == pytest.approx(whole[i], abs=1e-5)
 
 
 def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer: Packer) -> None:
     both = judged.read([write_judged(tmp_path / "a.tsv", 200, 1)])
     alone = judged.read([write_judged(tmp_path / "b.tsv", 60, 2, reference=False)])
-    rows = judged.concatenate([both, alone])
+    (rows,) = code([judged.concatenate([both, alone])], packer.tokenize)
     batches = task(rows, packer).batches(0, 1)
     assert {batch.view for batch in batches} == set(VIEWS)
     for batch in batches:
@@ -179,12 +193,12 @@ def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer
             assert batch.view == "hyp+src"
     only = {"hyp+ref": 1.0}
     with pytest.raises(InputError, match="60 training segments lack a text"):
-        RegressorTask(regressor(), packer, rows, both, only)
+        RegressorTask(regressor(), packer, rows, rows, only)
 
 
-def test_an_absent_view_has_its_own_vector(rows: judged.Rows, packer: Packer) -> None:
+def test_an_absent_view_has_its_own_vector(rows: Coded, packer: Packer) -> None:
     model = regressor()
-    ref = {"ref": Texts(rows, packer).pack("ref", np.arange(3), None, False)}
+    ref = {"ref": pack(rows, "ref", np.arange(3), packer, CPU)}
     before = model(ref)
     with torch.no_grad():
         model.head.absent[0] += 1.0  # the slot of the source

@@ -58,14 +58,18 @@ def weights(task: Line) -> Tensor:
     return torch.cat([p.detach().flatten() for p in task.model.parameters()])
 
 
+@pytest.mark.parametrize("average", [0.0, 0.9])
 @pytest.mark.parametrize("kill_at", [1, 2, 7, 13, 24])
-def test_killed_anywhere_it_ends_as_if_it_had_not_been(tmp_path: Path, kill_at: int) -> None:
+def test_killed_anywhere_it_ends_as_if_it_had_not_been(
+    tmp_path: Path, kill_at: int, average: float
+) -> None:
+    plan = replace(PLAN, average=average)
     whole = Line()
-    expected = fit(whole, PLAN, tmp_path / "whole", quiet=True)
+    expected = fit(whole, plan, tmp_path / "whole", quiet=True)
     with pytest.raises(Killed):
-        fit(Line(kill_at), PLAN, tmp_path / "cut", quiet=True)
+        fit(Line(kill_at), plan, tmp_path / "cut", quiet=True)
     again = Line()
-    found = fit(again, PLAN, tmp_path / "cut", quiet=True)
+    found = fit(again, plan, tmp_path / "cut", quiet=True)
     torch.testing.assert_close(weights(again), weights(whole), rtol=0, atol=0)
     assert found.best == expected.best
     assert again.calls == 24 - (kill_at - 1)
@@ -181,3 +185,30 @@ def test_a_device_that_is_not_there_is_refused() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="no such device here"):
             pick_device("cuda")
+
+
+def test_the_average_of_weights_is_validated_and_kept(tmp_path: Path) -> None:
+    """By hand: each step moves the average by 1 - min(decay, (1 + step) / (10 + step))."""
+    task, seen = Line(), []
+    plain = task.loss
+
+    def loss(batch: np.ndarray, seed: int) -> Tensor:
+        seen.append(weights(task))
+        return plain(batch, seed)
+
+    task.loss = loss  # type: ignore[method-assign]
+    fit(task, Plan(epochs=1, rate=0.05, average=0.3), tmp_path / "a", quiet=True)
+    last = Line()
+    fit(last, Plan(epochs=1, rate=0.05), tmp_path / "b", quiet=True)
+    expected = seen[0]
+    for step, after in enumerate([*seen[1:], weights(last)]):
+        expected = expected + (after - expected) * (1 - min(0.3, (1 + step) / (10 + step)))
+    torch.testing.assert_close(weights(task), expected)
+    assert not torch.allclose(weights(task), weights(last))
+
+
+def test_without_epochs_the_weights_stay(tmp_path: Path) -> None:
+    task = Line()
+    before = weights(task)
+    assert math.isfinite(fit(task, Plan(epochs=0, rate=0.05), tmp_path, quiet=True).best["average"])
+    assert torch.equal(weights(task), before)

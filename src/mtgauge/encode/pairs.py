@@ -114,10 +114,15 @@ class Packer:
         return Packed(out[0], out[1], out[2], out[3], cut)
 
     def _fit(self, texts: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-        over = self.lengths(texts) - self.max_length
-        if over <= 0:
-            return texts
         sizes = [len(text) for text in texts]
+        if self.lengths(texts) <= self.max_length:
+            return texts
+        return [text[:size] for text, size in zip(texts, self.fit(sizes), strict=True)]
+
+    def fit(self, sizes: Sequence[int]) -> list[int]:
+        """How much of each text is kept, of so many tokens each."""
+        sizes = list(sizes)
+        over = 2 + sum(sizes) + len(self.between) * (len(sizes) - 1) - self.max_length
         while over > 0:
             longest = sizes.index(max(sizes))
             others = sorted(sizes)[:-1]
@@ -125,7 +130,7 @@ class Packer:
             step = min(over, max(1, sizes[longest] - (others[-1] if others else 0)))
             sizes[longest] -= step
             over -= step
-        return [text[:size] for text, size in zip(texts, sizes, strict=True)]
+        return sizes
 
 
 def _special_runs(ids: Sequence[int], special: Sequence[int]) -> list[list[int]]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from mtgauge.meta.correlation import pearson
+from mtgauge.train.coded import Coded
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -29,6 +32,14 @@ def bucketed(lengths: IntArray, size: int, rng: np.random.Generator) -> list[Int
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[at : at + size] for at in range(0, len(pool), size)]
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def weighted_error(predicted: Tensor, rows: Coded, at: IntArray) -> Tensor:
+    """Mean squared error of rows, each counted as its judgement weighs."""
+    both = np.stack([rows.weights[at], rows.scores[at]]).astype(np.float32)
+    weights, human = torch.from_numpy(both).to(predicted.device, non_blocking=True)
+    error: Tensor = (weights * (predicted.float() - human) ** 2).sum() / weights.sum()
+    return error
 
 
 def pearson_by_pair(

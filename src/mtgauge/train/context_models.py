@@ -45,7 +45,7 @@ class ScalarMix(nn.Module):
         return self.gamma * torch.softmax(self.scalars, 0)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.einsum("l,nltd->ntd", self.weights().to(x.dtype), x)
+        return torch.einsum("l,nltd->ntd", self.weights().to(x.dtype), x).to(self.gamma.dtype)
 
 
 class SequenceDropout(nn.Module):
@@ -145,7 +145,7 @@ class ContextModel(nn.Module):
         first_mask, second_mask = _at_least_one(first_mask), _at_least_one(second_mask)
         r, t = self.input_dropout(first), self.input_dropout(second)
         if self.head != "ruse":
-            r, t = self.encoder(r, first_mask), self.encoder(t, second_mask)
+            r, t = self._both(self.encoder, (r, t), (first_mask, second_mask))
         features = {
             "ruse": self._ruse,
             "bilstm": self._bilstm,
@@ -154,6 +154,16 @@ class ContextModel(nn.Module):
         }[self.head](r, first_mask, t, second_mask)
         score: Tensor = self.regress(features).squeeze(-1)
         return score
+
+    def _both(
+        self, lstm: BiLSTM, sides: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """One BiLSTM over both sides; at once where they are equally wide: half the steps."""
+        (r, t), n = sides, len(sides[0])
+        if r.shape[1] != t.shape[1]:
+            return lstm(r, masks[0]), lstm(t, masks[1])
+        both = lstm(torch.cat(sides), torch.cat(masks))
+        return both[:n], both[n:]
 
     def _ruse(self, r: Tensor, r_mask: Tensor, t: Tensor, t_mask: Tensor) -> Tensor:
         u, v = pool(r, r_mask)[0], pool(t, t_mask)[0]
@@ -174,12 +184,12 @@ class ContextModel(nn.Module):
 
     def _esim(self, r: Tensor, r_mask: Tensor, t: Tensor, t_mask: Tensor) -> Tensor:
         r_attended, t_attended = attend(r, r_mask, t, t_mask)
-        pooled: list[Tensor] = []
-        for h, attended, mask in ((r, r_attended, r_mask), (t, t_attended, t_mask)):
+        composed: list[Tensor] = []
+        for h, attended in ((r, r_attended), (t, t_attended)):
             enhanced = torch.cat([h, attended, h - attended, h * attended], -1)
-            hidden = torch.relu(self.project(enhanced))
-            pooled += pool(self.compose(self.inner_dropout(hidden), mask), mask)
-        return torch.cat(pooled, 1)
+            composed.append(self.inner_dropout(torch.relu(self.project(enhanced))))
+        r, t = self._both(self.compose, (composed[0], composed[1]), (r_mask, t_mask))
+        return torch.cat([*pool(r, r_mask), *pool(t, t_mask)], 1)
 
 
 def _at_least_one(mask: Tensor) -> Tensor:

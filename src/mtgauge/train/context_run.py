@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from mtgauge.encode import load_encoder, model_folder
 from mtgauge.train.batching import calibration, pearson_by_pair, rounded
+from mtgauge.train.coded import Coded
 from mtgauge.train.context_models import ContextModel
 from mtgauge.train.context_task import (
     MAX_TOKENS,
@@ -17,13 +21,13 @@ from mtgauge.train.context_task import (
     LiveVectors,
     StoredVectors,
     VectorSource,
-    all_texts,
+    View,
 )
-from mtgauge.train.folder import write_context
+from mtgauge.train.folder import load_warm, write_context, write_weights
 from mtgauge.train.loop import Plan, pick_device
-from mtgauge.train.regressor_run import packer_of, torch_encoder
+from mtgauge.train.regressor_run import EncoderFolder, read_folder, torch_encoder
 from mtgauge.train.seeds import over_seeds
-from mtgauge.train.trained_command import Data, data_facts, say
+from mtgauge.train.trained_command import Data, say
 
 if TYPE_CHECKING:
     from mtgauge.encode.encoder import Encoder
@@ -31,24 +35,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    encoder: Encoder
+    """`encoder` makes vectors once for all, `folder` is for one that makes them batch by batch."""
+
+    encoder: Encoder | None
+    folder: EncoderFolder | None
     languages: tuple[str, ...]
+
+    @property
+    def tokenizer_digest(self) -> str:
+        return self.folder.tokenizer_digest if self.folder is not None else ""
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Pieces where they are needed; stored vectors know their own."""
+        return [[] for _ in texts] if self.folder is None else self.folder.tokenize(texts)
 
 
 def prepare(args: argparse.Namespace) -> Setting:
+    """Live vectors on a GPU and for prepared data, stored ones elsewhere."""
+    is_folder = model_folder(args.encoder, "encoder") is not None
+    if is_folder and (pick_device(args.device).type != "cpu" or args.judged is not None):
+        folder = read_folder(args.encoder)
+        return Setting(None, folder, folder.languages)
     encoder = load_encoder(args.encoder)
-    return Setting(encoder, encoder.languages)
+    return Setting(encoder, None, encoder.languages)
 
 
 def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:
     device = pick_device(args.device)
-    vectors = _vectors(args, setting.encoder, data, device)
+    if args.judged is not None:  # prepared for other models too, which need other texts
+        data = replace(data, train=_served(data.train, args.view), dev=_served(data.dev, args.view))
+    vectors = _vectors(args, setting, data, device)
+    before: dict[str, Any] = {}
 
     def make() -> ContextTask:
         model = ContextModel(
             args.stage, len(vectors.layers), vectors.width, args.hidden, args.dropout
-        ).to(device)
-        return ContextTask(model, data.train, data.dev, vectors, args.view, args.batch, args.plain)
+        )
+        if args.warm is not None:
+            before.update(load_warm(args.warm, model))
+        return ContextTask(model.to(device), data.train, data.dev, vectors, args.view, args.batch)
 
     plan = Plan(
         epochs=args.epochs,
@@ -56,43 +81,60 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         schedule="plateau" if args.minutes is None else "linear",
         patience=args.patience,
         bf16=args.bf16,
+        average=args.average,
         minutes=args.minutes,
     )
     kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
+    assert isinstance(kept.task.model, ContextModel)
+    if args.weights_only:
+        return write_weights(args.out, kept.task.model, kept.facts() | before)
     with torch.inference_mode():
         predicted = kept.task.predict(data.dev)
         test = data.test and pearson_by_pair(
-            data.test.lps, kept.task.predict(data.test), data.test.scores
+            data.test.lps.tolist(), kept.task.predict(data.test), data.test.scores
         )
     card = {
         "kind": args.stage,
         "name": f"mtgauge-{args.stage}",
         "view": args.view,
         "encoder": args.encoder,
-        "encoder_fingerprint": setting.encoder.fingerprint,
+        "encoder_fingerprint": vectors.fingerprint,
         "layers": list(vectors.layers),
         "max_tokens": MAX_TOKENS,
         "hidden": args.hidden,
         "calibration": calibration(predicted, data.dev.raw),
         **kept.facts(),
+        **before,
         **({"test_pearson": rounded(test)} if test else {}),
-        "data": data_facts(args, data),
+        "data": data.facts,
     }
-    assert isinstance(kept.task.model, ContextModel)
     write_context(args.out, kept.task.model, card)
     return card
 
 
+def _served(rows: Coded, view: View) -> Coded:
+    """The rows that have what a translation is compared with."""
+    return rows.take(np.flatnonzero(rows.numbers[view] >= 0))
+
+
 def _vectors(
-    args: argparse.Namespace, encoder: Encoder, data: Data, device: torch.device
+    args: argparse.Namespace, setting: Setting, data: Data, device: torch.device
 ) -> VectorSource:
-    layers = tuple(range(1, encoder.layers + 1))
-    folder = model_folder(args.encoder, "encoder")
-    if device.type != "cpu" and folder is not None:
+    book = data.train.book
+    if setting.encoder is None:
+        assert setting.folder is not None
+        folder = setting.folder.tokenizer.parent
         live = torch_encoder(folder, args.weights)
-        packer = packer_of(args.encoder, encoder.max_length)
-        return LiveVectors(live, packer, layers, encoder.fingerprint, device)
+        packer = setting.folder.packer(live.shape.positions)
+        layers = tuple(range(1, live.shape.layers + 1))
+        if args.weights is None:
+            mark = load_encoder(args.encoder).fingerprint
+        else:  # of weights that are not exported yet
+            mark = hashlib.sha256(args.weights.read_bytes()).hexdigest()[:16]
+        return LiveVectors(live, packer, book, layers, mark, device)
     say(args, "encoding the texts once")
-    parts = [rows for rows in (data.train, data.dev, data.test) if rows is not None]
-    texts = all_texts(parts, args.view, args.plain > 0)
-    return StoredVectors.build(encoder, texts, layers, args.out / "vectors", args.quiet)
+    assert book.texts is not None
+    layers = tuple(range(1, setting.encoder.layers + 1))
+    return StoredVectors.build(
+        setting.encoder, book.texts, layers, args.out / "vectors", args.quiet
+    )

@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mtgauge._version import __version__
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.trained import fingerprint
 from mtgauge.train import int8
 from mtgauge.train.context_models import ContextModel
@@ -127,6 +129,34 @@ def _mean_node(g: Graph, states: str, mask: str) -> str:
     total = g.node("ReduceSum", g.node("Mul", states, weights), middle, keepdims=0)
     count = g.node("ReduceSum", weights, middle, keepdims=0)
     return g.node("Div", total, g.node("Max", count, g.constant(np.ones(1, np.float32))))
+
+
+def write_weights(out: Path, model: nn.Module, facts: dict[str, Any]) -> dict[str, Any]:
+    """What was trained, in half precision, with the facts of its run: for `load_warm`."""
+    half = {n: p.detach().half().cpu() for n, p in model.named_parameters() if p.requires_grad}
+    header = {"format": "pt", "facts": json.dumps(facts)}
+    save_file(half, out / "weights.safetensors", metadata=header)
+    return facts
+
+
+def load_warm(path: Path, model: nn.Module) -> dict[str, Any]:
+    """Put stored weights into a model; returns what its card says of where they are from."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise ResourceError(f"--warm {path} cannot be read ({error}).") from None
+    own = model.state_dict()
+    lacking = [n for n, p in model.named_parameters() if p.requires_grad and n not in tensors]
+    strange = [n for n, t in tensors.items() if n not in own or own[n].shape != t.shape]
+    if lacking or strange:
+        raise UsageError(
+            f"--warm {path} is of another model ({', '.join([*lacking, *strange][:3])}, ...): "
+            "say the same --pool, --head, --hidden, --views and --freeze-embeddings."
+        )
+    model.load_state_dict(tensors, strict=False)
+    return {"warm": json.loads(header.get("facts", "{}"))}
 
 
 class _Mixed(nn.Module):

@@ -245,10 +245,3 @@ def fingerprint(paths: Sequence[Path]) -> list[dict[str, str | int]]:
             size += len(content)
         found.append({"file": path.name, "bytes": size, "sha256": digest.hexdigest()})
     return found
-
-
-def as_wmt17(text: str) -> str:
-    """Lower-cased and tokenised, as WMT17's English is distributed; for augmentation."""
-    from mtgauge.text.words import treebank
-
-    return " ".join(treebank(text)).replace("``", '"').replace("''", '"').lower()

@@ -11,6 +11,9 @@ was killed at any moment goes on from the last one and, on the same device, ends
 that it would have ended with anyway. `log.jsonl` is cut back to the checkpoint's place first, so
 that no step stands in it twice. A change of plan or data is refused, not continued.
 
+With `average` what is validated and kept is a moving average of the weights over the last
+1 / (1 - average) steps: judgements are noisy, and so is the place where a run happens to stand.
+
 Rate: `plateau` halves it after a validation that did not improve (paper 002), `linear` warms up
 and falls to zero at the end of the run (paper 004). With `minutes` the run ends in that time, and
 the linear schedule with it; such a run depends on the speed of the machine.
@@ -50,6 +53,7 @@ class Plan:
     patience: int = 4  # validations without improvement before the run stops
     seed: int = 1
     bf16: bool = False
+    average: float = 0.0  # decay of the moving average of weights that is kept; 0: the last ones
     minutes: float | None = None
     save_every: float = 60.0  # seconds between checkpoints within an epoch
 
@@ -82,6 +86,38 @@ class _State:
 
 
 @dataclass(frozen=True)
+class _Weights:
+    """What a run moves."""
+
+    trainable: dict[str, nn.Parameter]
+    optimiser: torch.optim.Optimizer
+    average: dict[str, Tensor]  # empty where none is kept
+
+    @property
+    def device(self) -> torch.device:
+        return next(iter(self.trainable.values())).device
+
+    @torch.no_grad()
+    def follow(self, decay: float, step: int) -> None:
+        """Move the average towards the weights; faster at first, when it is of few steps."""
+        if self.average:
+            share = 1 - min(decay, (1 + step) / (10 + step))
+            torch._foreach_lerp_(list(self.average.values()), list(self.trainable.values()), share)
+
+    @contextlib.contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The average in the place of the weights."""
+        own = {name: self.trainable[name].data for name in self.average}
+        for name, value in self.average.items():
+            self.trainable[name].data = value
+        try:
+            yield
+        finally:
+            for name, value in own.items():
+                self.trainable[name].data = value
+
+
+@dataclass(frozen=True)
 class Fitted:
     best: dict[str, float]
     steps: int
@@ -105,21 +141,34 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def fit(task: Task, plan: Plan, out: Path, quiet: bool = False) -> Fitted:
-    """Train `task`, or go on with the run that was begun in `out`; best weights end in `task`."""
+    """Train `task`, or go on with the run that was begun in `out`; best weights end in `task`.
+
+    With no epochs the model is validated as it is.
+    """
     out.mkdir(parents=True, exist_ok=True)
     trainable = {n: p for n, p in task.model.named_parameters() if p.requires_grad}
+    if not plan.epochs:
+        task.model.eval()
+        with torch.inference_mode():
+            return Fitted(task.validate(), 0, 0, 0.0)
+    if next(iter(trainable.values())).device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # products of 19 bits, sums of 32
+        torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape of a batch
     groups = task.groups()
     optimiser = torch.optim.AdamW(
         [{"params": params, "share": share} for params, share in groups],
         lr=plan.rate,
         weight_decay=plan.decay,
+        fused=next(iter(trainable.values())).device.type == "cuda",
     )
     identity = json.dumps([asdict(plan) | {"save_every": 0, "minutes": 0}, task.fingerprint])
-    state = _resume(out, trainable, optimiser, identity)
+    average = {n: p.detach().clone() for n, p in trainable.items()} if plan.average else {}
+    weights = _Weights(trainable, optimiser, average)
+    state = _resume(out, weights, identity)
     with _Log(out / "log.jsonl", state) as log:
         if not state.finished:
             log.write("resume" if state.step else "start", plan=asdict(plan))
-            _run(task, plan, state, trainable, optimiser, identity, out, log, quiet)
+            _run(task, plan, state, weights, identity, out, log, quiet)
         _load_best(out, trainable)
     return Fitted(state.best, state.step, state.epoch, state.seconds)
 
@@ -128,8 +177,7 @@ def _run(
     task: Task,
     plan: Plan,
     state: _State,
-    trainable: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
+    weights: _Weights,
     identity: str,
     out: Path,
     log: _Log,
@@ -140,7 +188,7 @@ def _run(
 
     def save(finished: bool = False) -> None:
         state.seconds, state.log_bytes, state.finished = clock.seconds, log.bytes(), finished
-        _save(out, trainable, optimiser, state, identity)
+        _save(out, weights, state, identity)
 
     saved, losses = clock.seconds, []
     while True:
@@ -158,7 +206,7 @@ def _run(
                 if out_of_time:
                     break
             rate = plan.rate * state.factor * _shape(plan, progress)
-            losses.append(_step(task, batch, plan, rate, trainable, optimiser, state.step))
+            losses.append(_step(task, batch, plan, rate, weights, state.step))
             state.step, state.batch = state.step + 1, state.batch + 1
             bar.update()
             if state.step % _LOG_EVERY == 0:
@@ -175,7 +223,7 @@ def _run(
                 save()
                 saved = clock.seconds
         state.epoch, state.batch = state.epoch + 1, 0
-        _validate(task, plan, state, trainable, out, log)
+        _validate(task, plan, state, weights, out, log)
         done = out_of_time or state.bad >= plan.patience or state.epoch >= plan.epochs
         if done:
             log.write("end", best=state.best, steps=state.step, seconds=round(clock.seconds, 1))
@@ -191,22 +239,22 @@ def _step(
     batch: Any,
     plan: Plan,
     rate: float,
-    trainable: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
+    weights: _Weights,
     step: int,
 ) -> Tensor:
     """One step of Adam; the loss stays on the device, so that a GPU need not wait for it."""
     task.model.train()
     seed = plan.seed * 1_000_003 + step
     torch.manual_seed(seed)
-    for group in optimiser.param_groups:
+    for group in weights.optimiser.param_groups:
         group["lr"] = rate * group["share"]
-    with _precision(next(iter(trainable.values())).device, plan.bf16):
+    with _precision(weights.device, plan.bf16):
         loss = task.loss(batch, seed)
-    optimiser.zero_grad(set_to_none=True)
+    weights.optimiser.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(trainable.values(), plan.clip)
-    optimiser.step()
+    nn.utils.clip_grad_norm_(weights.trainable.values(), plan.clip)
+    weights.optimiser.step()
+    weights.follow(plan.average, step)
     return loss.detach().float()
 
 
@@ -214,18 +262,19 @@ def _validate(
     task: Task,
     plan: Plan,
     state: _State,
-    trainable: dict[str, nn.Parameter],
+    weights: _Weights,
     out: Path,
     log: _Log,
 ) -> None:
     task.model.eval()
-    with torch.inference_mode(), _precision(next(iter(trainable.values())).device, plan.bf16):
+    with weights.averaged(), torch.inference_mode(), _precision(weights.device, plan.bf16):
         result = task.validate()
     # A model that gives every segment one score has no correlation: that is no improvement.
     average = result["average"]
     if not state.best or average > state.best["average"] or math.isnan(state.best["average"]):
         state.best, state.bad = result, 0
-        _write(out / "best.safetensors", {n: p.detach() for n, p in trainable.items()}, {})
+        kept = weights.average or {n: p.detach() for n, p in weights.trainable.items()}
+        _write(out / "best.safetensors", kept, {})
     else:
         state.bad += 1
         if plan.schedule == "plateau":
@@ -247,14 +296,14 @@ def _precision(device: torch.device, bf16: bool) -> contextlib.AbstractContextMa
 
 def _save(
     out: Path,
-    trainable: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
+    weights: _Weights,
     state: _State,
     identity: str,
 ) -> None:
-    tensors = {f"model.{name}": p.detach() for name, p in trainable.items()}
-    for name, p in trainable.items():
-        for key, value in optimiser.state.get(p, {}).items():
+    tensors = {f"model.{name}": p.detach() for name, p in weights.trainable.items()}
+    tensors |= {f"average.{name}": p for name, p in weights.average.items()}
+    for name, p in weights.trainable.items():
+        for key, value in weights.optimiser.state.get(p, {}).items():
             tensors[f"{key}.{name}"] = value
     header = {"state": json.dumps(asdict(state)), "identity": identity}
     _write(out / "checkpoint.safetensors", tensors, header)
@@ -262,8 +311,7 @@ def _save(
 
 def _resume(
     out: Path,
-    trainable: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
+    weights: _Weights,
     identity: str,
 ) -> _State:
     path = out / "checkpoint.safetensors"
@@ -278,12 +326,16 @@ def _resume(
         )
     tensors = load_file(path)
     with torch.no_grad():
-        for name, p in trainable.items():
+        for name, p in weights.average.items():
+            p.copy_(tensors[f"average.{name}"])
+        optimiser = weights.optimiser
+        for name, p in weights.trainable.items():
             p.copy_(tensors[f"model.{name}"])
             for key in ("step", "exp_avg", "exp_avg_sq"):
                 if f"{key}.{name}" in tensors:
                     value = tensors[f"{key}.{name}"]
-                    optimiser.state[p][key] = value if key == "step" else value.to(p.device)
+                    on_cpu = key == "step" and not optimiser.defaults["fused"]
+                    optimiser.state[p][key] = value if on_cpu else value.to(p.device)
     return _State(**json.loads(header["state"]))
 
 

@@ -1,7 +1,7 @@
 """The sentence-pair regressor of paper 004: one encoder for all views, a small head on top.
 
     model = Regressor(EmbeddedPairs(encoder), slots=("src", "ref"), pool="compare", head="mlp")
-    model({"src": packed, "ref": packed})        # (n,) predicted z-scores
+    model({"src": inputs, "ref": inputs})        # (n,) predicted z-scores
 
 A *slot* is one input of the encoder: `src` reads <s> hyp </s> src </s>, `ref` reads
 <s> hyp </s> ref </s>, `src+ref` all three texts. Every slot goes through the same encoder, with its
@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mtgauge.encode.pairs import Packed
 from mtgauge.errors import ResourceError, UsageError
+from mtgauge.train.coded import Inputs
 from mtgauge.train.model import Block, Encoder
 
 Pool = Literal["first", "compare"]
@@ -64,7 +63,7 @@ class EmbeddedPairs(PairEncoder):
             q, k, v = block.qkv(x).unflatten(-1, (3, block.heads, -1)).unbind(-3)
             q, k, v = (y.transpose(1, 2) for y in (q, k, v))
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2)
-            x = block.norm1(x + self.dropout(block.attended(mixed)))
+            x = block.norm1(x + self.dropout(block.out(mixed.flatten(-2))))
             x = block.norm2(x + self.dropout(block.network(x)))
         return x
 
@@ -139,9 +138,9 @@ class Regressor(nn.Module):
         b = _mean(states, mask * types)
         return torch.cat([states[:, 0], a * b, (a - b).abs()], 1)
 
-    def forward(self, inputs: dict[str, Packed]) -> Tensor:
+    def forward(self, inputs: dict[str, Inputs]) -> Tensor:
         """Scores of rows whose slots are given together; every slot holds the same rows."""
-        sizes = {len(packed) for packed in inputs.values()}
+        sizes = {len(given.ids) for given in inputs.values()}
         if len(sizes) != 1 or not set(inputs) <= set(self.slots):
             raise UsageError(
                 f"Slots {', '.join(inputs)} do not hold the same rows, or are unknown."
@@ -150,22 +149,22 @@ class Regressor(nn.Module):
         absent = self.head.absent
         states = absent.new_zeros(n, len(self.slots), self.width)
         given = absent.new_zeros(n, len(self.slots))
-        parts = []
+        found = self.vector(*joined(list(inputs.values()))).float()
+        parts = dict(zip(inputs, found.view(len(inputs), n, -1), strict=True))
         for number, slot in enumerate(self.slots):
             if slot in inputs:
-                parts.append(self.vector(*tensors(inputs[slot], absent.device)).float())
                 given[:, number] = 1
-            else:
-                parts.append(states[:, number])
-        score: Tensor = self.head(torch.stack(parts, 1), given)
+        whole = [parts.get(slot, states[:, i]) for i, slot in enumerate(self.slots)]
+        score: Tensor = self.head(torch.stack(whole, 1), given)
         return score
 
 
-def tensors(packed: Packed, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """ids, mask, types and languages, moved in one piece."""
-    block = np.stack([packed.ids, packed.mask, packed.types, packed.langs])
-    ids, mask, types, langs = torch.from_numpy(block).to(device, non_blocking=True)
-    return ids, mask, types, langs
+def joined(parts: list[Inputs]) -> Inputs:
+    """The rows of several slots as one batch, padded to the widest: one pass of the encoder."""
+    width = max(part.ids.shape[1] for part in parts)
+    padded = [[F.pad(x, (0, width - x.shape[1])) for x in part] for part in parts]
+    ids, mask, types, langs = (torch.cat(column) for column in zip(*padded, strict=True))
+    return Inputs(ids, mask, types, langs)
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:

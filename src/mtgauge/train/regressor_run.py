@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,54 +17,74 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from mtgauge import encode
 from mtgauge.encode import model_folder
 from mtgauge.encode.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.batching import calibration, rounded
 from mtgauge.train.encoder import load_encoder
-from mtgauge.train.folder import write_regressor
+from mtgauge.train.folder import load_warm, write_regressor, write_weights
 from mtgauge.train.loop import Plan, pick_device
 from mtgauge.train.model import Encoder
 from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub
 from mtgauge.train.regressor_task import RegressorTask
 from mtgauge.train.restore import encoder_from_onnx
 from mtgauge.train.seeds import over_seeds
-from mtgauge.train.trained_command import VIEWS, Data, data_facts
+from mtgauge.train.trained_command import VIEWS, Data
+
+
+@dataclass(frozen=True)
+class EncoderFolder:
+    """What is read of an encoder before its weights: languages and tokenizer."""
+
+    tokenizer: Path
+    languages: tuple[str, ...]
+
+    @cached_property
+    def tokenizer_digest(self) -> str:
+        return hashlib.sha256(self.tokenizer.read_bytes()).hexdigest()
+
+    def packer(self, max_length: int) -> Packer:
+        tokenizer = Tokenizer.from_file(str(self.tokenizer))
+        tokenizer.no_padding()
+        return Packer.of(tokenizer, max_length)
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.packer(512).tokenize(texts)
 
 
 @dataclass(frozen=True)
 class Setting:
     encoder: EmbeddedPairs | HubPairs
-    tokenizer: Path
+    folder: EncoderFolder
     packer: Packer
     views: dict[str, float]
-    languages: tuple[str, ...]
     language_numbers: dict[str, int] | None
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self.folder.languages
+
+    @property
+    def tokenizer_digest(self) -> str:
+        return self.folder.tokenizer_digest
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.packer.tokenize(texts)
 
 
 def prepare(args: argparse.Namespace) -> Setting:
     views = parse_views(args.views)
     folder = model_folder(args.encoder, "encoder")
     if folder is not None:
-        encoder, languages = _embedded(args, folder)
-        tokenizer = folder / "tokenizer.json"
-        return Setting(
-            encoder, tokenizer, packer_of(args.encoder, args.max_length), views, languages, None
-        )
+        read = read_folder(args.encoder)
+        encoder = _embedded(args, folder)
+        return Setting(encoder, read, read.packer(args.max_length), views, None)
     hub = HubPairs(load_hub(args.encoder))
     config = hub.model.config
-    tokenizer = _hub_tokenizer(args.encoder, args.out)
     numbers = dict(config.lang2id) if hub.has_langs else None
-    return Setting(
-        hub,
-        tokenizer,
-        Packer.of(Tokenizer.from_file(str(tokenizer)), args.max_length),
-        views,
-        tuple(numbers or ()),
-        numbers,
-    )
+    read = EncoderFolder(_hub_tokenizer(args.encoder, args.out), tuple(numbers or ()))
+    return Setting(hub, read, read.packer(args.max_length), views, numbers)
 
 
 def parse_views(items: list[str]) -> dict[str, float]:
@@ -80,13 +105,16 @@ def parse_views(items: list[str]) -> dict[str, float]:
     return views
 
 
-def packer_of(encoder: str, max_length: int) -> Packer:
+def read_folder(encoder: str) -> EncoderFolder:
+    """Card and tokenizer of an encoder in a folder; its ONNX file need not be there."""
     folder = model_folder(encoder, "encoder")
     if folder is None or not (folder / "tokenizer.json").is_file():
         raise ResourceError(f"The encoder {encoder} has no tokenizer.json: name its folder.")
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    return Packer.of(tokenizer, max_length)
+    try:
+        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResourceError(f"The encoder {encoder} has no readable card.json ({error}).") from None
+    return EncoderFolder(folder / "tokenizer.json", tuple(card.get("languages", ())))
 
 
 def torch_encoder(folder: Path, weights: Path | None) -> Encoder:
@@ -96,26 +124,27 @@ def torch_encoder(folder: Path, weights: Path | None) -> Encoder:
     return encoder_from_onnx(folder / "model.onnx")
 
 
-def _embedded(args: argparse.Namespace, folder: Path) -> tuple[EmbeddedPairs, tuple[str, ...]]:
-    languages = encode.load_encoder(args.encoder).languages
+def _embedded(args: argparse.Namespace, folder: Path) -> EmbeddedPairs:
     encoder = torch_encoder(folder, args.weights)
     if args.max_length > encoder.shape.positions:
         raise UsageError(
             f"--max-length {args.max_length}: the encoder has {encoder.shape.positions} positions."
         )
-    pairs = EmbeddedPairs(encoder, args.freeze_embeddings, args.dropout)
-    return pairs, languages
+    return EmbeddedPairs(encoder, args.freeze_embeddings, args.dropout)
 
 
 def _hub_tokenizer(spec: str, out: Path) -> Path:
-    """The tokenizer.json of a hub model, in the output folder."""
+    """The tokenizer.json of a hub model, in the output folder; a local model's as it is."""
     from transformers import AutoTokenizer
 
+    out.mkdir(parents=True, exist_ok=True)
+    path, local = out / "tokenizer.json", Path(spec) / "tokenizer.json"
+    if local.is_file():
+        shutil.copyfile(local, path)
+        return path
     tokenizer = AutoTokenizer.from_pretrained(spec)
     if not tokenizer.is_fast:
         raise ResourceError(f"The encoder {spec} has no fast tokenizer (tokenizer.json).")
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "tokenizer.json"
     tokenizer.backend_tokenizer.save(str(path))
     return path
 
@@ -123,19 +152,21 @@ def _hub_tokenizer(spec: str, out: Path) -> Path:
 def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:
     device = pick_device(args.device)
     slots = tuple(dict.fromkeys(slot for view in setting.views for slot in INPUTS[view]))
+    before: dict[str, Any] = {}
 
     def make() -> RegressorTask:
         model = Regressor(
             copy.deepcopy(setting.encoder), slots, args.pool, args.head, args.hidden, args.dropout
-        ).to(device)
+        )
+        if args.warm is not None:
+            before.update(load_warm(args.warm, model))
         return RegressorTask(
-            model,
+            model.to(device),
             setting.packer,
             data.train,
             data.dev,
             setting.views,
             args.batch,
-            args.plain,
             setting.language_numbers,
             args.head_rate,
         )
@@ -148,11 +179,14 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         clip=1.0,
         patience=args.patience,
         bf16=args.bf16,
+        average=args.average,
         minutes=args.minutes,
     )
     kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
     model = kept.task.model
     assert isinstance(model, Regressor)
+    if args.weights_only:
+        return write_weights(args.out, model, kept.facts() | before)
     with torch.inference_mode():
         kept.task.choose_answers()
         predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
@@ -174,8 +208,9 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         "max_length": args.max_length,
         "calibration": calibration(predicted[there], raw[there]),
         **kept.facts(),
+        **before,
         **({"test_pearson": rounded(test)} if test else {}),
-        "data": data_facts(args, data),
+        "data": data.facts,
     }
-    write_regressor(args.out, model, card, setting.tokenizer, kept.task.sample(200))
+    write_regressor(args.out, model, card, setting.folder.tokenizer, kept.task.sample(200))
     return card

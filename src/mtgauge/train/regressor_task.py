@@ -10,7 +10,7 @@ fetched by its number for every slot, so the views of an example cannot come apa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,70 +18,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mtgauge.encode.pairs import Packed, Packer
+from mtgauge.encode.pairs import Packer
 from mtgauge.errors import InputError
 from mtgauge.metrics.regressor import INPUTS
-from mtgauge.train.batching import bucketed, pearson_by_pair
-from mtgauge.train.judged import Rows, as_wmt17
+from mtgauge.train.batching import bucketed, pearson_by_pair, weighted_error
+from mtgauge.train.coded import Coded, Inputs, pack
 from mtgauge.train.regressor_model import Regressor
 
 IntArray = NDArray[np.int64]
+_PREDICTED = 256  # rows a batch where nothing is learnt
 
 
 @dataclass(frozen=True)
 class Batch:
     rows: IntArray
     view: str
-    plain: bool  # lower-cased and tokenised, as WMT17 is
-
-
-class Texts:
-    """Rows as token numbers; each distinct text is tokenised once."""
-
-    def __init__(self, rows: Rows, packer: Packer) -> None:
-        self.rows = rows
-        self.packer = packer
-        columns = {"hyp": rows.hypotheses, "src": rows.sources, "ref": rows.references}
-        known = dict.fromkeys(t for texts in columns.values() for t in texts if t is not None)
-        unique = list(known)
-        ids = dict(zip(unique, packer.tokenize(unique), strict=True))
-        self.ids = {
-            name: [None if t is None else ids[t] for t in texts] for name, texts in columns.items()
-        }
-
-    def has(self, view: str) -> NDArray[np.bool_]:
-        """Rows whose texts suffice for a view."""
-        parts = {part for slot in INPUTS[view] for part in slot.split("+")}
-        return np.array(
-            [all(self.ids[part][i] is not None for part in parts) for i in range(len(self.rows))]
-        )
-
-    def pack(
-        self, slot: str, rows: IntArray, langs: Mapping[str, int] | None, plain: bool
-    ) -> Packed:
-        parts = ("hyp", *slot.split("+"))
-        inputs = [[self._text(part, int(i), plain) for part in parts] for i in rows]
-        return self.packer.pack_ids(inputs, self._languages(parts, rows, langs))
-
-    def _text(self, part: str, row: int, plain: bool) -> list[int]:
-        if plain and part != "src":
-            column = self.rows.hypotheses if part == "hyp" else self.rows.references
-            return self.packer.tokenize([as_wmt17(column[row] or "")])[0]
-        ids = self.ids[part][row]
-        if ids is None:
-            raise InputError(f"segment {row + 1} has no {part} text for this view")
-        return ids
-
-    def _languages(
-        self, parts: Sequence[str], rows: IntArray, langs: Mapping[str, int] | None
-    ) -> list[tuple[int, ...]] | None:
-        if langs is None:
-            return None
-        found = []
-        for i in rows:
-            source, target = self.rows.lps[int(i)].split("-")
-            found.append(tuple(langs[source if part == "src" else target] for part in parts))
-        return found
 
 
 class RegressorTask:
@@ -89,35 +40,39 @@ class RegressorTask:
         self,
         model: Regressor,
         packer: Packer,
-        train: Rows,
-        dev: Rows,
+        train: Coded,
+        dev: Coded,
         views: Mapping[str, float],
         batch: int = 16,
-        plain: float = 0.0,
         langs: Mapping[str, int] | None = None,
         head_share: float = 5.0,
     ) -> None:
         self.model: nn.Module = model
-        self.views, self.size, self.plain, self.langs = dict(views), batch, plain, langs
+        self.views, self.size, self.langs = dict(views), batch, langs
         self.head_share = head_share
         self.answers: dict[str, list[str]] = {}
         self.train, self.dev = train, dev
         self.packer = packer
-        self.texts = {rows: Texts(rows, packer) for rows in (train, dev)}
-        self._served = {view: self.texts[train].has(view) for view in self.views}
-        idle = ~np.logical_or.reduce(list(self._served.values()))
+        served = np.stack([train.has(view) for view in self.views])
+        idle = ~served.any(0)
         if idle.any():
-            files = sorted({train.files[i] for i in np.flatnonzero(idle).tolist()})
+            files = sorted(set(train.files[idle].tolist()))
             raise InputError(
                 f"{int(idle.sum())} training segments lack a text that every view needs "
                 f"({', '.join(files)})",
                 remedy=f"The views are {', '.join(self.views)}: add one, or leave the files out.",
             )
-        columns = self.texts[train].ids
-        self._lengths = np.array(
-            [sum(len(column[i] or ()) for column in columns.values()) for i in range(len(train))]
-        )
-        settings = [self.views, batch, plain, packer.max_length, model.slots, model.pool]
+        # rows that can be read in the same views share batches
+        names = list(self.views)
+        self._kinds = [
+            (
+                [name for name, there in zip(names, kind, strict=True) if there],
+                np.flatnonzero((kind == served.T).all(1)),
+            )
+            for kind in np.unique(served.T, axis=0)
+        ]
+        self._lengths = train.length("hyp", "src", "ref")
+        settings = [self.views, batch, packer.max_length, model.slots, model.pool]
         self.fingerprint = "|".join(map(str, [*settings, train.digest(), dev.digest()]))
 
     @property
@@ -134,28 +89,16 @@ class RegressorTask:
 
     def batches(self, epoch: int, seed: int) -> list[Batch]:
         rng = np.random.default_rng([seed, epoch])
-        names = list(self.views)
-        # rows that can be read in the same views share batches
-        kinds: dict[tuple[bool, ...], list[int]] = {}
-        for i in range(len(self.train)):
-            kinds.setdefault(tuple(bool(self._served[v][i]) for v in names), []).append(i)
         found: list[Batch] = []
-        for kind, rows in sorted(kinds.items()):
-            possible = [name for name, there in zip(names, kind, strict=True) if there]
+        for possible, at in self._kinds:
             shares = np.array([self.views[name] for name in possible])
-            at = np.array(rows)
             for part in bucketed(self._lengths[at], self.size, rng):
                 view = possible[int(rng.choice(len(possible), p=shares / shares.sum()))]
-                found.append(Batch(at[part], view, bool(rng.random() < self.plain)))
+                found.append(Batch(at[part], view))
         return [found[i] for i in rng.permutation(len(found))]
 
     def loss(self, batch: Batch, seed: int) -> Tensor:
-        predicted = self._forward(self.train, batch)
-        weights = torch.tensor(
-            self.train.weights[batch.rows], device=self.device, dtype=torch.float32
-        )
-        human = torch.tensor(self.train.scores[batch.rows], device=self.device, dtype=torch.float32)
-        return (weights * (predicted.float() - human) ** 2).sum() / weights.sum()
+        return weighted_error(self._forward(self.train, batch), self.train, batch.rows)
 
     def choose_answers(self) -> None:
         """With both texts: is the mean with the answer from the reference alone better?"""
@@ -166,35 +109,33 @@ class RegressorTask:
             if not self.correlations(self.dev)[both] > plain:
                 self.answers = {}
 
-    def predict(self, rows: Rows, view: str) -> NDArray[np.float64]:
+    def predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
         """z-scores in a view, the mean of its answers; NaN where a row lacks a text for it."""
         answers = self.answers.get(view, [view])
         return np.asarray(np.mean([self._predict(rows, name) for name in answers], axis=0))
 
-    def _predict(self, rows: Rows, view: str) -> NDArray[np.float64]:
-        if rows not in self.texts:
-            self.texts[rows] = Texts(rows, self.packer)
-        texts = self.texts[rows]
+    def _predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
         out = np.full(len(rows), np.nan)
-        there = np.flatnonzero(texts.has(view))
-        lengths = np.array([len(texts.ids["hyp"][i] or ()) for i in there.tolist()])
-        order = there[np.argsort(lengths, kind="stable")] if len(there) else there
-        for start in range(0, len(order), 128):
-            at = order[start : start + 128]
-            out[at] = self._forward(rows, Batch(at, view, False)).float().cpu().numpy()
+        there = np.flatnonzero(rows.has(view))
+        lengths = rows.length(*{part for slot in INPUTS[view] for part in slot.split("+")}, "hyp")
+        order = there[np.argsort(lengths[there], kind="stable")]
+        parts = [order[i : i + _PREDICTED] for i in range(0, len(order), _PREDICTED)]
+        if parts:
+            scores = [self._forward(rows, Batch(at, view)).float() for at in parts]
+            out[order] = torch.cat(scores).cpu().numpy()
         return out
 
     def validate(self) -> dict[str, float]:
         return self.correlations(self.dev)
 
-    def correlations(self, rows: Rows) -> dict[str, float]:
+    def correlations(self, rows: Coded) -> dict[str, float]:
         """Pearson by view and pair; `average` is the mean over the views' averages."""
         found: dict[str, float] = {}
         averages = []
         for view in self.views:
             predicted = self.predict(rows, view)
             there = np.flatnonzero(~np.isnan(predicted))
-            lps = [rows.lps[i] for i in there.tolist()]
+            lps = rows.lps[there].tolist()
             result = pearson_by_pair(lps, predicted[there], rows.scores[there])
             averages.append(result.pop("average"))
             found |= {f"{view} {lp}": r for lp, r in result.items()} | {view: averages[-1]}
@@ -204,20 +145,19 @@ class RegressorTask:
         """Inputs of some validation rows as piece numbers, each slot in turn."""
         found: list[list[int]] = []
         for view in self.views:
-            at = np.flatnonzero(self.texts[self.dev].has(view))[:most]
+            at = np.flatnonzero(self.dev.has(view))[:most]
             for slot in INPUTS[view]:
-                packed = self.texts[self.dev].pack(slot, at, self.langs, False)
+                packed = self._pack(self.dev, slot, at)
                 found += [
                     ids[real == 1].tolist()
                     for ids, real in zip(packed.ids, packed.mask, strict=True)
                 ]
         return found
 
-    def _forward(self, rows: Rows, batch: Batch) -> Tensor:
-        texts = self.texts[rows]
-        inputs = {
-            slot: texts.pack(slot, batch.rows, self.langs, batch.plain)
-            for slot in INPUTS[batch.view]
-        }
+    def _pack(self, rows: Coded, slot: str, at: IntArray) -> Inputs:
+        return pack(rows, slot, at, self.packer, self.device, self.langs)
+
+    def _forward(self, rows: Coded, batch: Batch) -> Tensor:
+        inputs = {slot: self._pack(rows, slot, batch.rows) for slot in INPUTS[batch.view]}
         score: Tensor = self.model(inputs)
         return score

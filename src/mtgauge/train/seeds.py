@@ -63,7 +63,8 @@ def over_seeds(
         by_seed[str(seed)] = value
         if best is None or value > best.fitted.best["average"]:
             best = Kept(task, seed, fitted, by_seed)
-        _draw(out / f"seed-{seed}")
+        if plan.epochs:
+            _draw(out / f"seed-{seed}")
     assert best is not None
     best.task.model.eval()
     return best
