@@ -72,18 +72,20 @@ def test_the_encoder_comes_back_to_torch(encoder: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("width", [2, 7, 96])
 def test_sums_of_two_products_fit_into_16_bits(width: int) -> None:
-    from mtgauge.train.int8 import exact8
+    from mtgauge.train.int8 import exact8, fitted8
 
     weight = np.random.default_rng(width).normal(size=(200, width)).astype(np.float32)
     weight[0] = 1.0  # the worst case: all alike
     weight[1] = 0.0
     whole, scale = exact8(weight)
     assert np.abs(whole * scale[:, None] - weight).max() <= scale.max() / 2 * 1.001
-    pairs = np.pad(whole, ((0, 0), (0, width % 2))).reshape(200, -1, 2).astype(np.int64)
-    for inputs in ([255, 255], [255, 0], [0, 255]):
-        sums = (pairs * inputs).sum(2)
-        assert sums.max() < 2**15
-        assert sums.min() >= -(2**15)
+    inputs = np.random.default_rng(0).normal(size=(50, width)).astype(np.float32)
+    for table in (whole, fitted8(weight, inputs).whole):
+        pairs = np.pad(table, ((0, 0), (0, width % 2))).reshape(200, -1, 2).astype(np.int64)
+        for pair in ([255, 255], [255, 0], [0, 255]):
+            sums = (pairs * pair).sum(2)
+            assert sums.max() < 2**15
+            assert sums.min() >= -(2**15)
 
 
 def test_a_layer_is_fitted_to_channels_that_stand_out_and_to_one_sided_inputs() -> None:
@@ -93,11 +95,26 @@ def test_a_layer_is_fitted_to_channels_that_stand_out_and_to_one_sided_inputs() 
     weight = rng.normal(size=(16, 32)).astype(np.float32)
     inputs = rng.normal(size=(200, 32)).astype(np.float32)
     inputs[:, 3] *= 100
-    factor, zero = fitted8(weight, inputs)
-    assert factor.argmin() == 3
-    assert 100 <= zero <= 156
-    _, zero = fitted8(weight, np.maximum(inputs, -0.1))
-    assert zero < 20
+    layer = fitted8(weight, inputs)
+    assert layer.factor.argmin() == 3
+    assert 100 <= layer.zero <= 156
+    assert fitted8(weight, np.maximum(inputs, -0.1)).zero < 20
+
+
+def test_rounding_in_turn_loses_less_than_rounding_each_weight() -> None:
+    from mtgauge.train.int8 import exact8, fitted8
+
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=(48, 64)).astype(np.float32)
+    inputs = (rng.normal(size=(900, 16)) @ rng.normal(size=(16, 64))).astype(np.float32)
+    layer = fitted8(weight, inputs[:600])
+    plain, scale = exact8(weight / layer.factor)
+    fresh = inputs[600:] * layer.factor  # not those it was fitted on
+    want = inputs[600:] @ weight.T
+    lost, before = (
+        np.square(fresh @ (whole * scale[:, None]).T - want).sum() for whole in (layer.whole, plain)
+    )
+    assert lost < 0.7 * before
 
 
 def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:

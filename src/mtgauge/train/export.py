@@ -31,7 +31,7 @@ from mtgauge.train.prepare import load_pairs
 
 SPECIAL = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK, "mask": MASK, "sep": SEP}
 
-SAMPLES = 1024  # pieces on which a layer is fitted
+SAMPLES = 6144  # pieces on which a layer is fitted
 QUANTISATION = (
     "weights int8, a scale a row; activations uint8, a scale a piece, channels balanced on held-out"
     " text; piece table int8, a scale a row; sums exact on every processor"

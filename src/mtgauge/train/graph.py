@@ -3,8 +3,9 @@
 Weights are int8 with a scale a row; the inputs of a layer are quantised to uint8 piece by piece, by
 the largest and smallest number of the piece itself. Nothing is measured over a batch, so a score
 does not depend on its batch mates. How a layer is quantised (`fitted8`: which channels are made
-smaller, where zero lies) is chosen on sample inputs; `exact8` keeps the sums free of overflow, so
-that processors with and without VNNI instructions get the same integers.
+smaller, where zero lies, which weights are rounded up) is chosen on sample inputs; `exact8` keeps
+the sums free of overflow, so that processors with and without VNNI instructions get the same
+integers.
 
     encoder   input_ids, attention_mask (batch, length)  ->  layer_0 ... (batch, length, dim)
     fluency   input_ids (batch, length), right padded    ->  logprobs (batch, length - 1)
@@ -28,7 +29,7 @@ Array = NDArray[np.generic]
 Float = NDArray[np.float32]
 EXTRA = "com.microsoft"
 PAD, SEP = 0, 5  # as in corpus, without importing the tokenizers
-CHUNK = 16  # positions whose logits (48,000 each) are in memory at once
+CHUNK = 32  # positions whose logits (48,000 each) are in memory at once
 VECTOR = np.array([-1])  # the last axis
 
 
@@ -57,12 +58,11 @@ class Graph:
 
     def linear(self, x: str, weight: Float, bias: Float | None, name: str) -> str:
         """x @ weight.T + bias in int8; `restore` reads the constants NAME.w, .s, .f and .b."""
-        factor, zero = fitted8(weight, self.seen[name])
-        whole, scale = exact8(weight / factor)
-        x = self.node("Mul", x, self.constant(factor, name + ".f"))
-        row, step = self.quantised(x, zero)
-        y = self.product(row, zero, self.constant(whole.T, name + ".w"),
-                         self.constant(scale, name + ".s"))  # fmt: skip
+        layer = fitted8(weight, self.seen[name])
+        x = self.node("Mul", x, self.constant(layer.factor, name + ".f"))
+        row, step = self.quantised(x, layer.zero)
+        y = self.product(row, layer.zero, self.constant(layer.whole.T, name + ".w"),
+                         self.constant(layer.scale, name + ".s"))  # fmt: skip
         y = self.node("Mul", y, step)
         return y if bias is None else self.node("Add", y, self.constant(bias, name + ".b"))
 
