@@ -61,7 +61,7 @@ SHORT_NAMES: dict[str, tuple[tuple[str, str], ...]] = {
         "fi:Britannia; fi:Iso-Britannia; et:Suurbritannia; lv:Lielbritānija; "
         "lt:Didžioji Britanija; "
         "ru:Британия; tr:Britanya; tr:İngiltere; zh:英国; ro:Marea Britanie",
-        "KP": "en:DPRK; zh:朝鲜; ru:КНДР",
+        "KP": "en:DPRK; zh:朝鲜; ru:КНДР; ru:Северная Корея",
         "KR": "en:Republic of Korea; zh:韩国; ru:Южная Корея",
         "MK": "en:Macedonia",
         "NL": "en:Holland; de:Holland; cs:Holandsko; fi:Hollanti; et:Holland; ru:Голландия; "

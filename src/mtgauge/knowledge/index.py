@@ -40,6 +40,13 @@ class Branch:
         self.reach = 1
         self.small = False
 
+    def longer_names(self) -> Branch:
+        """The same without the name that is the word alone."""
+        other = Branch(self.first)
+        other.longer, other.later = self.longer, self.later
+        other.reach, other.small = self.reach, self.small
+        return other
+
 
 class Index:
     """Branches by first word; `rows(low, high)` reads (key, code, preference) of those keys."""

@@ -180,14 +180,15 @@ class _Matcher:
         forms = self._direct(word)
         # "Ruska" is a case of "Rusko" rather than somebody's name: what is sure goes first
         branches = tuple(sorted(filter(None, map(self._index.branch, forms)), key=_is_unsure))
-        if not branches and self._guesses(word):
+        if self._may_be_cut(word):
             guessed = map(self._index.branch, morphology(self._lang).guesses(word))
-            branches = tuple(islice(filter(None, guessed), _GUESSES))
+            taken = tuple(islice(filter(None, guessed), _GUESSES))
+            if branches or morphology(self._lang).is_common(word):
+                # the word is accounted for: only as part of a longer name ("Латинской Америке")
+                taken = tuple(branch.longer_names() for branch in taken if branch.longer)
+            branches += taken
         may_begin = any(not word[0].islower() or branch.small for branch in branches)
-        counts = self._spelt is not None and any(
-            form in self._spelt.words or form.removesuffix("s") in self._spelt.words
-            for form in forms
-        )
+        counts = self._spelt is not None and self._spelt.counts(word, forms)
         self._entries[word] = entry = _Entry(branches, may_begin, forms, counts)
         return entry
 
@@ -195,7 +196,7 @@ class _Matcher:
         """The forms of a word that occur inside the names in question."""
         entry = self._entries.get(word) or self._remember(word)
         found = [form for form in entry.forms if form in wanted]
-        if not found and self._guesses(word):
+        if not found and self._may_be_cut(word):
             guesses = morphology(self._lang).guesses(word)
             found = [form for form in guesses if form in wanted][:_GUESSES]
         return found
@@ -208,15 +209,9 @@ class _Matcher:
             forms |= dict.fromkeys(morphology(self._lang).lemmas(word))
         return tuple(forms)
 
-    def _guesses(self, word: str) -> bool:
-        """Whether cut endings are worth a try: for capitalised words that are not ordinary."""
-        return (
-            self._inflected
-            and len(word) >= 3
-            and not word[0].islower()
-            and not word.isdigit()
-            and not morphology(self._lang).is_common(word)
-        )
+    def _may_be_cut(self, word: str) -> bool:
+        """Whether cut endings are worth a try: for capitalised words of some length."""
+        return self._inflected and len(word) >= 3 and not word[0].islower() and not word.isdigit()
 
     def _mention(self, text: str, begin: int, end: int, codes: Codes | None) -> Mention | None:
         """The mention that a match makes, or None where the rules of case refuse it."""

@@ -21,8 +21,9 @@ from mtgauge.knowledge.keys import fold
 # language: endings to cut; what a base form may end in instead; last letters that alternate
 _RULES: dict[str, tuple[str, str, str]] = {
     "cs": (
-        "a e ě i í y u ů ou em ém ím ům ám ách ích ech ami emi ovi ové ova ovy ovu ovým ho mu",
-        "a o e y í ko sko",
+        "a e ě i í y u ů é á ou ého ému ým ých ými em ém ím ům ám ách ích ech ami emi ovi ové ova "
+        "ovy ovu ovým ho mu",
+        "a o e y í ko sko á é ý",
         "z:h c:k š:ch ž:h č:k ř:r ň:ň",
     ),
     "sk": ("a e i í y u ov ou om ám ách ami ovi ová ovej ho mu", "a o e y sko", "z:h c:k"),
@@ -53,7 +54,7 @@ _RULES: dict[str, tuple[str, str, str]] = {
     "ru": (
         "а я у ю е и ы о й ой ей ом ем ою ею ам ям ах ях ами ями ов ев ым им ых их "
         "ого его ому ему ию ии ией",
-        "а я о е ь й ия ы ий",
+        "а я о е ь й ия ы ий ая ое ый ые ие",
         "",
     ),
     "uk": (

@@ -5,7 +5,8 @@
 All are weak mentions: a translation may write out a figure of the source and keep it, but a number
 in words ("one of them") is too often no number to be counted by itself. English and Chinese are
 read in full, other languages up to twelve, in any form that the dictionary knows ("dvou", "viiden")
-and with a scale behind it ("deset miliard").
+and with a scale behind it ("deset miliard"); Czech up to ninety-nine also where a word begins with
+the number ("devětadvacetiletý"). Roman numerals are read in all languages ("XVIII века").
 """
 
 from __future__ import annotations
@@ -45,6 +46,21 @@ _ENGLISH_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "tri
 _CHINESE_DIGITS = {char: i for i, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _CHINESE_UNITS = {"十": 1, "百": 2, "千": 3}
 _CHINESE_SCALES = {"万": 4, "亿": 8}
+_CZECH_UNITS = (
+    "jed(?:en|na|no) dv(?:a|ě|ou) tř[ií] čtyř[i]? pět[i]? šest[i]? sedm[i]? osm[i]? dev[ěí]ti?"
+)
+_CZECH_TEENS = "deset jedenáct dvanáct třináct čtrnáct patnáct šestnáct sedmnáct osmnáct devatenáct"
+_CZECH_TENS = "dvacet třicet čtyřicet padesát šedesát sedmdesát osmdesát devadesát"
+_CZECH = re.compile(
+    "|".join(
+        (
+            f"(?:(?P<unit>{'|'.join(_CZECH_UNITS.split())})a)?(?P<tens>{'|'.join(_CZECH_TENS.split())})",
+            f"(?P<teen>{'|'.join(_CZECH_TEENS.split())})",
+            f"(?P<small>{'|'.join(_CZECH_UNITS.split())})(?=let|procent|hodin|člen|denn|krát)",
+        )
+    )
+)
+_ROMAN = re.compile(r"(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})$")
 _CHINESE = re.compile("[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
 
 
@@ -58,6 +74,7 @@ class SpeltNumbers:
         self._scales = dict(scales)
         self._pattern: re.Pattern[str] | None = None
         self._read = _chinese
+        self._begins = _czech if lang == "cs" else None
         self.words: frozenset[str] = frozenset(
             (*_CHINESE_DIGITS, *_CHINESE_UNITS, *_CHINESE_SCALES)
         )
@@ -78,13 +95,21 @@ class SpeltNumbers:
         else:
             self.words = frozenset(self._values)
 
+    def counts(self, word: str, forms: Sequence[str]) -> bool:
+        """Whether a word may be part of a number: a text without any such word has none."""
+        return (
+            any(form in self.words or form.removesuffix("s") in self.words for form in forms)
+            or _ROMAN.match(word) is not None
+            or (self._begins is not None and self._begins(forms[0]) is not None)
+        )
+
     def find(
         self, text: str, words: Sequence[tuple[re.Match[str], Sequence[str]]]
     ) -> list[Mention]:
         """Numbers in words; `words` are the words of the text with the forms they may have."""
+        found = list(_roman(words))
         if self._pattern is None:
-            return list(self._small(text, words))
-        found = []
+            return found + list(self._small(text, words))
         for match in self._pattern.finditer(text):
             id = f"num:{self._read(match.group()).normalize():f}"
             found.append(Mention(*match.span(), match.group(), (id,), "number", weak=True))
@@ -95,6 +120,8 @@ class SpeltNumbers:
     ) -> Iterator[Mention]:
         for i, (token, forms) in enumerate(words):
             value = next((self._values[form] for form in forms if form in self._values), None)
+            if value is None and self._begins is not None:
+                value = self._begins(forms[0])
             if value is None:
                 continue
             number, end = Decimal(value), token.end()
@@ -122,6 +149,29 @@ class SpeltNumbers:
                 total += max(group, 1) * 10**power
                 group = 0
         return Decimal(total + group)
+
+
+def _czech(word: str) -> int | None:
+    """The number that a folded Czech word is or begins with."""
+    match = _CZECH.match(word)
+    if match is None:
+        return None
+    if match["teen"]:
+        return 10 + _CZECH_TEENS.split().index(match["teen"])
+    tens = 20 + 10 * _CZECH_TENS.split().index(match["tens"]) if match["tens"] else 0
+    unit = match["unit"] or match["small"]
+    patterns = enumerate(_CZECH_UNITS.split(), start=1)
+    return tens + (next(i for i, p in patterns if re.fullmatch(p, unit)) if unit else 0)
+
+
+def _roman(words: Sequence[tuple[re.Match[str], Sequence[str]]]) -> Iterator[Mention]:
+    """Roman numerals of two letters or more: centuries, congresses, kings."""
+    for token, _ in words:
+        text = token.group()
+        if _ROMAN.match(text):
+            values = [{"I": 1, "V": 5, "X": 10}[char] for char in text]
+            value = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+            yield Mention(*token.span(), text, (f"num:{value}",), "number", weak=True)
 
 
 def _chinese(text: str) -> Decimal:

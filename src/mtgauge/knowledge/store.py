@@ -147,6 +147,14 @@ class KnowledgeBase:
             (lang, f"und-{script_of(lang)}", low, high),
         )
 
+    def keys(self, lang: str) -> Iterator[str]:
+        """The keys of all names of a language, tagged with it or with its script alone."""
+        rows = self._query(
+            "SELECT DISTINCT key FROM aliases WHERE lang IN (?, ?)",
+            (lang, f"und-{script_of(lang)}"),
+        )
+        return (str(key) for (key,) in rows)
+
     def entity(self, code: int) -> Entity:
         """The entity behind a code of the index."""
         number = code >> FLAG_BITS

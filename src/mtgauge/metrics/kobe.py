@@ -42,6 +42,7 @@ Pair = tuple[str, str]
 _TELLING_WORDS = 5  # the language of a shorter text is a guess
 _REPEATED = 0.5  # share of words that a text left in the source language has from its source
 _KEPT_TEXTS = 100_000
+_NAMED = frozenset({"place", "person", "organisation", "language"})
 
 
 class _Side(NamedTuple):
@@ -199,20 +200,25 @@ class Kobe(Metric):
                 names = (left.names, right.names) if audible else ([], [])
                 text = "" if right is _NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
-            if not audible:
+            if self._has_base:
                 mentioned = self._that_can_be_named(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
 
     def _that_can_be_named(self, found: Agreement, lang: str) -> Agreement:
-        """Without lost people for whom the knowledge base has no name in the target's script."""
-        base = self._base()
+        """Without what could not have been found: no name in the target's language, none by sound.
+
+        A single word may be met by its sound, but not in a script without spaces.
+        """
+        audible = are_audible(lang)
         lost = [
             m
             for m in found.lost
-            if m.category != "person" or any(base.has_name(id, lang) for id in m.ids)
+            if m.category not in _NAMED
+            or (audible and " " not in m.text)
+            or any(self._base().has_name(id, lang) for id in m.ids)
         ]
-        return found._replace(lost=lost)
+        return found if len(lost) == len(found.lost) else found._replace(lost=lost)
 
     def _settled(
         self, source: list[Mention], candidate: list[Mention]
