@@ -86,13 +86,14 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
     )
     kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
     assert isinstance(kept.task.model, ContextModel)
-    if args.weights_only:
-        return write_weights(args.out, kept.task.model, kept.facts() | before)
     with torch.inference_mode():
         predicted = kept.task.predict(data.dev)
         test = data.test and pearson_by_pair(
             data.test.lps.tolist(), kept.task.predict(data.test), data.test.scores
         )
+    tested = {"test_pearson": rounded(test)} if test else {}
+    if args.weights_only:
+        return write_weights(args.out, kept.task.model, kept.facts() | tested | before)
     card = {
         "kind": args.stage,
         "name": f"mtgauge-{args.stage}",
@@ -104,8 +105,8 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         "hidden": args.hidden,
         "calibration": calibration(predicted, data.dev.raw),
         **kept.facts(),
+        **tested,
         **before,
-        **({"test_pearson": rounded(test)} if test else {}),
         "data": data.facts,
     }
     write_context(args.out, kept.task.model, card)

@@ -185,12 +185,14 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
     kept = over_seeds(make, plan, args.seeds, args.out, args.quiet)
     model = kept.task.model
     assert isinstance(model, Regressor)
-    if args.weights_only:
-        return write_weights(args.out, model, kept.facts() | before)
     with torch.inference_mode():
         kept.task.choose_answers()
-        predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
         test = data.test and kept.task.correlations(data.test)
+    tested = {"test_pearson": rounded(test)} if test else {}
+    if args.weights_only:
+        return write_weights(args.out, model, kept.facts() | tested | before)
+    with torch.inference_mode():
+        predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
     there = ~np.isnan(predicted)
     raw = np.tile(data.dev.raw, len(setting.views))
     card = {
@@ -208,8 +210,8 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         "max_length": args.max_length,
         "calibration": calibration(predicted[there], raw[there]),
         **kept.facts(),
+        **tested,
         **before,
-        **({"test_pearson": rounded(test)} if test else {}),
         "data": data.facts,
     }
     write_regressor(args.out, model, card, setting.folder.tokenizer, kept.task.sample(200))

@@ -138,6 +138,8 @@ def run(args: argparse.Namespace) -> int:
         return prepare_data(args)
     if args.stage == "distil":
         return distil.run(args)
+    if args.minutes is not None and not args.minutes > 0:
+        raise UsageError(f"--minutes {args.minutes:g}: a run takes more than no time.")
     family: Any = regressor_run if args.stage == "regressor" else context_run
     setting = family.prepare(args)
     data = load_data(args, setting)
