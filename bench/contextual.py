@@ -1,24 +1,27 @@
 """How fast XMoverScore is, beside the papers' per-pair procedure: one run, one encoder, ratios.
 
-    python bench/contextual.py                          # 6 x 384, 5 systems x 100 segments
-    python bench/contextual.py --size base --segments 1000 --device cuda
-    python bench/contextual.py --encoder embedded       # the shipped int8 encoder: shares only
+    python bench/contextual.py                          # 6 x 384, 5 systems x 1,000 segments
+    python bench/contextual.py --size base --segments 100
+    python bench/contextual.py --encoder embedded       # an encoder of yours: shares only
+    python bench/contextual.py --memory                 # peak memory of 100,000 segments
 
-The encoder has random weights (speed does not depend on them) unless `--encoder` names one; texts
-are made of random words, as long as news sentences (about 27 tokens). The language model is off on
-both sides, and so is the flow dropout of 2021, which rests on PyEMD's rounding. Printed: seconds of
-both, their ratio, the largest difference of a score (on a GPU also with bfloat16), and which share
-of the processor time is not the encoder's forward pass. On CUDA the share of the bf16 matrix peak
-is estimated from the tokens computed (2 x parameters x tokens).
+The encoder has random weights (random_encoder.py). The language model is off on both sides, and so
+is the flow dropout of 2021, which rests on PyEMD's rounding. The same weights run in float32, in
+bfloat16 and in int8 (the export of the embedded encoder); for each the seconds, the ratio, and what
+the precision does to the scores are printed. On a GPU: contextual_gpu.py.
+
+The share that is not the encoder's forward pass is processor time of a second run, in which the
+forward pass hands out what it computed in the first, over that of the first.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
-import string
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,140 +31,142 @@ from numpy.typing import NDArray
 from mtgauge import encode
 from mtgauge.data.segments import Segments
 from mtgauge.encode.encoder import Encoder
+from mtgauge.engine.local import CHUNK
 from mtgauge.metrics.xmoverscore import XMoverScore
-from reference_xmover import PerPair
+from random_encoder import SIZES, WORDS, int8_of, random_bert, texts
 
-SIZES = {"small": (6, 384, 12, 1536), "base": (12, 768, 12, 3072)}
-PEAK = {"cuda": 989e12}  # bf16 operations a second, dense: H100 and H200
-RNG = np.random.default_rng(0)
-WORDS = np.array(
-    ["".join(RNG.choice(list(string.ascii_lowercase), RNG.integers(2, 9))) for _ in range(3000)]
-)
+Float = NDArray[np.float64]
 
 
-def texts(n: int, words: NDArray[np.str_]) -> list[str]:
-    return [" ".join(RNG.choice(words, max(int(RNG.gamma(6, 4)), 3))) for _ in range(n)]
+@dataclass
+class Measured:
+    scores: Float
+    seconds: float
+    rest: float  # share of the processor time that is not the forward pass
+
+    def print(self, name: str) -> None:
+        rate = len(self.scores) / self.seconds
+        print(
+            f"{name:20s} {self.seconds:8.2f} s {rate:9.1f} segments/s, "
+            f"{self.rest:.1%} of the processor time is not the forward pass"
+        )
+
+
+class Replay:
+    """Keeps what the forward pass gave, and gives it again."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.outputs: list[Any] = []
+        self.encoder, self.run = encoder, encoder.rows
+        encoder.rows = self.record  # type: ignore[method-assign, assignment]
+
+    def record(self, *inputs: Any) -> Any:
+        self.outputs.append(self.run(*inputs))
+        return self.outputs[-1]
+
+    def start(self) -> None:
+        waiting = iter(self.outputs)
+        self.encoder.rows = lambda *_: next(waiting)  # type: ignore[method-assign]
+
+
+def metric_for(folder: str, layer: int) -> XMoverScore:
+    return XMoverScore(preset="repo2021", encoder=folder, layer=layer, lm="off", dropout=0.0)
+
+
+def ours(folder: str, batch: Segments, layer: int | None, dtype: str) -> Measured:
+    """Scores, seconds, and the share of the rest, by a fresh encoder without memory of texts."""
+    encode.configure(dtype=dtype, device="cpu", memory_gb=0.0)
+    encoder = encode.load_encoder(folder)
+    metric = metric_for(folder, encoder.default_layer["source"] if layer is None else layer)
+    metric.statistics(batch.take([0]))  # models and compiled loops are loaded
+    replay = Replay(encoder)
+    start, used = time.perf_counter(), time.process_time()
+    scores = metric.statistics(batch)[:, 0]
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    replay.start()
+    start = time.process_time()
+    metric.statistics(batch)
+    return Measured(scores, seconds, (time.process_time() - start) / used)
+
+
+def beside_the_papers(size: str, systems: int, segments: int) -> None:
+    from reference_xmover import PerPair
+
+    source, hypotheses = texts(segments), texts(segments * systems)
+    batch = Segments(hypotheses, source * systems)
+    layer = SIZES[size][0] * 2 // 3  # as 8 of 12
+    with tempfile.TemporaryDirectory() as name:
+        folder, small = Path(name) / "bert", Path(name) / "int8"
+        random_bert(folder, size)
+        int8_of(folder, small)
+        peer = PerPair(str(folder), layer)
+        peer.score(source[:2], hypotheses[:2])
+        start = time.perf_counter()
+        want = np.concatenate(  # the authors score one system after the other
+            [
+                peer.score(source, hypotheses[i * segments : (i + 1) * segments])
+                for i in range(systems)
+            ]
+        )
+        theirs = time.perf_counter() - start
+        print(f"{size} encoder, {systems} systems x {segments} segments")
+        print(f"{'per-pair procedure':20s} {theirs:8.2f} s {len(batch) / theirs:9.1f} segments/s")
+        for dtype, where in (("float32", folder), ("bfloat16", folder), ("int8", small)):
+            found = ours(str(where), batch, layer, "auto" if dtype == "int8" else dtype)
+            found.print(f"mtgauge {dtype}")
+            change = np.abs(found.scores - want)
+            same = np.corrcoef(found.scores, want)[0, 1]
+            print(
+                f"{'':20s} {theirs / found.seconds:8.2f} times as fast; scores change by "
+                f"{change.mean():.1e} on average, {change.max():.1e} at most, r = {same:.6f}"
+            )
+
+
+def one_encoder(spec: str, segments: int) -> None:
+    encoder = encode.load_encoder(spec)
+    source, hypotheses = (texts(segments, known_words(encoder)) for _ in range(2))
+    ours(spec, Segments(hypotheses, source), None, "auto").print(spec)
 
 
 def known_words(encoder: Encoder) -> NDArray[np.str_]:
     """Words that are one piece of the encoder's, so that texts are as long as those of news."""
     marked = [t[1:] for t in encoder.vocabulary if t[:1] in ("▁", "Ġ") and t[1:].isalpha()]
-    return np.array(marked or [t for t in encoder.vocabulary if t.isalpha()])
+    return np.array(marked or [t for t in encoder.vocabulary if t.isalpha()] or WORDS)
 
 
-def random_bert(folder: Path, size: str) -> None:
-    """A BERT with random weights whose vocabulary is the bench's words."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    vocabulary = {t: i for i, t in enumerate(dict.fromkeys([*special, *WORDS.tolist()]))}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    layers, width, heads, inner = SIZES[size]
-    config = BertConfig(
-        vocab_size=30_000,
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=inner,
-    )
-    BertModel(config).save_pretrained(folder)
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+def memory(segments: int) -> None:
+    """Peak memory of many segments by the chunks of a run, vectors remembered as by default."""
+    encoder = encode.load_encoder("embedded")
+    words = known_words(encoder)
+    metric = metric_for("embedded", encoder.default_layer["source"])
+    start = time.perf_counter()
+    for done in range(0, segments, CHUNK):
+        metric.statistics(Segments(texts(CHUNK, words), texts(CHUNK, words)))
+        if (done + CHUNK) % (10 * CHUNK) == 0:
+            print(f"{done + CHUNK:9,} segments, peak memory {peak_memory():.2f} GB", flush=True)
+    print(f"{segments / (time.perf_counter() - start):.1f} segments/s")
 
 
-class Watch:
-    """Processor seconds (other programs do not disturb them) and tokens of forward passes."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self.seconds, self.tokens = 0.0, 0
-        run = encoder.forward
-
-        def timed(ids: Any, *rest: Any) -> Any:
-            start = time.process_time()
-            result = run(ids, *rest)
-            self.seconds += time.process_time() - start
-            self.tokens += ids.size
-            return result
-
-        encoder.forward = timed  # type: ignore[assignment, method-assign]
-
-
-def ours(
-    folder: str, batch: Segments, layer: int | None, dtype: str, device: str
-) -> dict[str, Any]:
-    """Scores, seconds, the forward pass's share, by a fresh encoder."""
-    encode.configure(dtype=dtype, device=device, memory_gb=0.0)
-    encoder = encode.load_encoder(folder)
-    layer = encoder.default_layer["source"] if layer is None else layer
-    metric = XMoverScore(preset="repo2021", encoder=folder, layer=layer, lm="off", dropout=0.0)
-    metric.statistics(batch.take([0]))  # models and compiled loops are loaded
-    watch = Watch(encoder)
-    start, used = time.perf_counter(), time.process_time()
-    scores = metric.statistics(batch)[:, 0]
-    seconds, used = time.perf_counter() - start, time.process_time() - used
-    return {
-        "scores": scores,
-        "seconds": seconds,
-        "rest": 1 - watch.seconds / used,
-        "tokens": watch.tokens,
-    }
+def peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--encoder", help="measure this one instead, without the peer")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--systems", type=int, default=5)
-    parser.add_argument("--segments", type=int, default=100)
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--segments", type=int, help="of a system (1,000; 100,000 for --memory)")
     args = parser.parse_args()
-    words = known_words(encode.load_encoder(args.encoder)) if args.encoder else WORDS
-    source, hypotheses = texts(args.segments, words), texts(args.segments * args.systems, words)
-    batch = Segments(hypotheses, source * args.systems)
-    if args.encoder:
-        report("mtgauge", ours(args.encoder, batch, None, "auto", args.device), len(batch))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        random_bert(Path(name), args.size)
-        layers = SIZES[args.size][0]
-        layer = layers * 2 // 3  # as 8 of 12
-        peer = PerPair(name, layer)
-        peer.score(batch.sources[:2], batch.hypotheses[:2])  # type: ignore[index]
-        start = time.perf_counter()
-        want = np.concatenate(  # the authors score one system after the other
-            [
-                peer.score(source, hypotheses[i * args.segments : (i + 1) * args.segments])
-                for i in range(args.systems)
-            ]
-        )
-        theirs = time.perf_counter() - start
-        print(f"{args.size} encoder, {args.systems} systems x {args.segments} segments")
-        print(f"{'per-pair procedure':24s} {theirs:8.2f} s {len(batch) / theirs:9.1f} segments/s")
-        for dtype in ("float32", "bfloat16") if args.device in PEAK else ("float32",):
-            found = ours(name, batch, layer, dtype, args.device)
-            report(f"mtgauge {dtype}", found, len(batch))
-            print(
-                f"{'':24s} {theirs / found['seconds']:8.2f} times as fast, largest difference of "
-                f"a score {np.abs(found['scores'] - want).max():.1e}"
-            )
-            if args.device in PEAK:
-                parameters = 12 * layer * SIZES[args.size][1] ** 2
-                done = 2 * parameters * found["tokens"] / found["seconds"]
-                print(f"{'':24s} {done / PEAK[args.device]:8.1%} of the bf16 matrix peak")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory of the process {peak:.2f} GB")
-
-
-def report(name: str, found: dict[str, Any], n: int) -> None:
-    print(
-        f"{name:24s} {found['seconds']:8.2f} s {n / found['seconds']:9.1f} segments/s, "
-        f"{found['rest']:.1%} of the processor time is not the forward pass"
-    )
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    if args.memory:
+        memory(args.segments or 100_000)
+    elif args.encoder:
+        one_encoder(args.encoder, args.segments or 1000)
+    else:
+        beside_the_papers(args.size, args.systems, args.segments or 1000)
+    print(f"peak memory of the process {peak_memory():.2f} GB")
 
 
 if __name__ == "__main__":

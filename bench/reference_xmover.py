@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pyemd import emd_with_flow
 
+from mtgauge.encode.hub import quiet
+
 FloatArray = NDArray[np.float64]
 
 
@@ -25,7 +27,8 @@ class PerPair:
 
         self.torch: Any = torch
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModel.from_pretrained(folder).eval()
+        with quiet():
+            self.model = AutoModel.from_pretrained(folder).eval()
         self.layer, self.ngram, self.batch = layer, ngram, batch
 
     def score(self, sources: Sequence[str], hypotheses: Sequence[str]) -> FloatArray:

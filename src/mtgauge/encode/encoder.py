@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+LIKE = 0.8  # of the longest text of a batch: shorter ones wait for the next
 WORD_MARKS = ("▁", "Ġ", "##", "</w>")  # SentencePiece, byte-level BPE, WordPiece, XLM's BPE
 
 
@@ -96,6 +97,13 @@ class Encoder:
     ) -> list[Vectors]:
         """The wanted layers of a padded batch, each (batch, length, d), float32."""
         raise NotImplementedError
+
+    def rows(
+        self, ids: IntArray, inside: BoolArray, layers: tuple[int, ...], lang: str | None
+    ) -> list[Vectors]:
+        """The wanted layers at the real tokens of a padded batch, each (tokens, d), float32."""
+        outputs = self.forward(ids, inside.astype(np.int64), layers, lang)
+        return [output[inside] for output in outputs]
 
     @property
     def vocabulary(self) -> list[str]:
@@ -159,11 +167,14 @@ class Encoder:
     # batching
 
     def _batches(self, tokens: Tokens, texts: list[int]) -> Iterator[list[int]]:
-        """Texts by token budget, longest first."""
+        """Texts by token budget, longest first; a batch ends early rather than pad much."""
         lengths = np.diff(tokens.offsets)
         batch: list[int] = []
         for i in sorted(texts, key=lambda i: (-lengths[i], i)):
-            if batch and (len(batch) + 1) * lengths[batch[0]] > self.tokens_per_batch:
+            longest = lengths[batch[0]] if batch else 0
+            full = (len(batch) + 1) * longest > self.tokens_per_batch
+            short = lengths[i] < LIKE * longest and 8 * len(batch) * longest > self.tokens_per_batch
+            if batch and (full or short):
                 yield batch
                 batch = []
             batch.append(i)
@@ -179,7 +190,7 @@ class Encoder:
         ids = np.full(inside.shape, self.pad_id, dtype=np.int64)
         ids[inside] = tokens.ids[ranges(starts, lengths)]
         try:
-            outputs = self.forward(ids, inside.astype(np.int64), layers, lang)
+            packed = self.rows(ids, inside, layers, lang)
         except self.out_of_memory as error:
             if len(batch) == 1:
                 raise ResourceError(
@@ -191,7 +202,6 @@ class Encoder:
             return self._run(tokens, batch[:half], layers, lang) + self._run(
                 tokens, batch[half:], layers, lang
             )
-        packed = [output[inside] for output in outputs]
         rows = packed[0] if len(packed) == 1 else power_means(packed)
         return np.split(rows, offsets_of(lengths)[1:-1])
 
@@ -227,7 +237,7 @@ class Encoder:
 
     def _keep(self, items: Iterable[tuple[tuple[str, str], Vectors]]) -> None:
         limit = int(self.settings.memory_gb * 2**30)
-        for name, rows in items:
+        for name, rows in items if limit else ():
             # A copy, since a view of one text would keep its whole batch alive.
             self._window[name] = rows.copy()
             self._window_bytes += rows.nbytes

@@ -28,7 +28,7 @@ import numpy as np
 
 from mtgauge.encode import Settings
 from mtgauge.encode.embedded import pack, word_begins
-from mtgauge.encode.encoder import Encoder, Tokens, Vectors
+from mtgauge.encode.encoder import BoolArray, Encoder, Tokens, Vectors
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.errors import ResourceError
 
@@ -272,18 +272,32 @@ class HubEncoder(Encoder):
     def forward(
         self, ids: IntArray, mask: IntArray, layers: tuple[int, ...], lang: str | None
     ) -> list[Vectors]:
+        return [x.float().cpu().numpy() for x in self._states(ids, mask, layers, lang)]
+
+    def rows(
+        self, ids: IntArray, inside: BoolArray, layers: tuple[int, ...], lang: str | None
+    ) -> list[Vectors]:
+        import torch
+
+        # Padding stays on the device, and so does half of each number where it is float16.
+        states = self._states(ids, inside.astype(np.int64), layers, lang)
+        real = torch.from_numpy(np.flatnonzero(inside)).to(self.place.device)
+        return [x.flatten(0, 1).index_select(0, real).cpu().float().numpy() for x in states]
+
+    def _states(
+        self, ids: IntArray, mask: IntArray, layers: tuple[int, ...], lang: str | None
+    ) -> list[Any]:
+        """The wanted layers on the device, each (batch, length, d)."""
         import torch
 
         model = self._model(max(layers))
-        device = self.place.device
         inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         if self.uses_language:
             inputs["langs"] = torch.full(ids.shape, self._language_id(lang))
+        here = {name: x.to(self.place.device) for name, x in inputs.items()}
         with torch.inference_mode():
-            output = model(
-                **{k: v.to(device) for k, v in inputs.items()}, output_hidden_states=True
-            )
-            return [output.hidden_states[number].float().cpu().numpy() for number in layers]
+            states = model(**here, output_hidden_states=True).hidden_states
+        return [states[number] for number in layers]
 
     def _language_id(self, lang: str | None) -> int:
         known = self.config.lang2id

@@ -70,7 +70,7 @@ class StaticEncoder(Encoder):
 
     @property
     def punctuation(self) -> BoolArray:
-        return np.array([word in set(punctuation) for word in self._numbers], dtype=bool)
+        return np.array([word in set(punctuation) for word in list(self._numbers)], dtype=bool)
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         found = [list(_TOKEN.finditer(text)) for text in texts]

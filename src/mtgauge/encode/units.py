@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from mtgauge.encode.encoder import BoolArray, Tokens, TokenVectors, Vectors
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
 
+BLOCK = 1024  # units
 Pieces = Literal["all", "first", "mean"]
 FloatArray = NDArray[np.float64]
 
@@ -75,53 +76,62 @@ def build(
     """Units of the kept tokens, whose weights (one a token) are `weights`."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
-    vectors, spans, ids = tokens.vectors[rows], tokens.spans[rows], tokens.ids[rows]
+    vectors, spans, ids = tokens.vectors, tokens.spans[rows], tokens.ids[rows]
     mass = weights[rows]
     if pieces == "mean" and len(rows):
         # By word number, not by `first`: the first piece of a word may have been filtered.
         begins = np.flatnonzero(np.diff(np.cumsum(tokens.first)[rows], prepend=-1))
         counts = np.diff(np.append(begins, len(rows)))
-        sums = np.add.reduceat(vectors, begins, axis=0)
+        sums = np.add.reduceat(vectors[rows], begins, axis=0)
         vectors = (sums / counts[:, None]).astype(np.float32)
         spans = np.stack([spans[begins, 0], spans[begins + counts - 1, 1]], axis=1)
-        ids, text, mass = ids[begins], text[begins], mass[begins]
+        ids, text, mass, rows = ids[begins], text[begins], mass[begins], np.arange(len(begins))
     lengths = np.bincount(text, minlength=len(tokens))
     if ngram == 1:
         offsets = offsets_of(lengths)
-        units = Units(offsets, vectors, _normalise(mass, offsets), spans, ids)
-    else:
-        units = _ngrams(vectors, spans, ids, mass, lengths, ngram)
-    if normalise:  # in place: the vectors are this function's own
-        norms = np.sqrt(np.einsum("nd,nd->n", units.vectors, units.vectors))
-        np.divide(units.vectors, np.maximum(norms, 1e-30)[:, None], out=units.vectors)
-    return units
-
-
-def _ngrams(
-    vectors: Vectors, spans: IntArray, ids: IntArray, mass: FloatArray, lengths: IntArray, n: int
-) -> Units:
+        mixed = _mixed(vectors, [(rows, None)], normalise)
+        return Units(offsets, mixed, _normalise(mass, offsets), spans, ids)
     starts = np.cumsum(lengths) - lengths
-    grams = np.where(lengths > 0, np.maximum(lengths - n + 1, 1), 0)
+    grams = np.where(lengths > 0, np.maximum(lengths - ngram + 1, 1), 0)
     begin = ranges(starts, grams)
-    width = np.repeat(np.minimum(lengths, n), grams)
-    steps = [(step < width, np.where(step < width, begin + step, begin)) for step in range(n)]
+    width = np.repeat(np.minimum(lengths, ngram), grams)
+    steps = [(step < width, np.where(step < width, begin + step, begin)) for step in range(ngram)]
     total = np.zeros(len(begin))
     for inside, at in steps:
         total += np.where(inside, mass[at], 0.0)
-    summed = np.zeros((len(begin), vectors.shape[1]), dtype=np.float32)
+    parts = []
     for inside, at in steps:
         # An n-gram without weight (idf 0) still has a direction: the plain mean.
         share = np.where(total > 0, mass[at] / np.where(total > 0, total, 1.0), 1 / width) * inside
-        summed += vectors[at] * share[:, None].astype(np.float32)
-    offsets = offsets_of(grams)
+        parts.append((rows[at], share.astype(np.float32)))
     ends = begin + width - 1
+    offsets = offsets_of(grams)
     return Units(
         offsets,
-        summed,
+        _mixed(vectors, parts, normalise),
         _normalise(total, offsets),
         np.stack([spans[begin, 0], spans[ends, 1]], axis=1),
         ids[begin],
     )
+
+
+def _mixed(
+    vectors: Vectors, parts: list[tuple[IntArray, Vectors | None]], normalise: bool
+) -> Vectors:
+    """Sum over parts of rows `at` of the vectors times `share`, in blocks that stay in cache."""
+    out = np.empty((len(parts[0][0]), vectors.shape[1]), dtype=np.float32)
+    for start in range(0, len(out), BLOCK):
+        block = out[start : start + BLOCK]
+        block[:] = 0.0
+        for at, share in parts:
+            part = vectors[at[start : start + BLOCK]]
+            if share is not None:
+                part *= share[start : start + BLOCK, None]
+            block += part
+        if normalise:
+            norms = np.sqrt(np.einsum("nd,nd->n", block, block))
+            block /= np.maximum(norms, 1e-30)[:, None]
+    return out
 
 
 def _normalise(weights: FloatArray, offsets: IntArray) -> FloatArray:

@@ -22,6 +22,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import units as make
+from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.units import Units
 from mtgauge.metrics.base import Explanation, FloatArray
@@ -61,8 +62,7 @@ class BERTr(ContextualMetric):
         """Nothing is found of the reference: 0, below what unrelated texts reach."""
         return 0.0
 
-    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
-        tokens = self.encode(texts, lang)
+    def units(self, tokens: TokenVectors, side: str) -> Units:
         kept = make.keep(tokens, self.model.punctuation)
         return make.build(tokens, kept, np.ones(len(kept)), ngram=1)
 

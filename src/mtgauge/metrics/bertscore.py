@@ -24,6 +24,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import units as make
+from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.units import Units
 from mtgauge.metrics.base import Explanation, FloatArray
@@ -73,8 +74,7 @@ class BERTScore(IdfMixin, ContextualMetric):
     def worst_row(self) -> FloatArray | None:
         return self.empty_pair
 
-    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
-        tokens = self.encode(texts, lang)
+    def units(self, tokens: TokenVectors, side: str) -> Units:
         kept = make.keep(tokens, self.model.punctuation, special=self.options.special == "match")
         return make.build(tokens, kept, self.token_weights(tokens), ngram=1)
 

@@ -2,11 +2,11 @@
 
 A metric compares a left text (the source, or a reference) with a right one (the hypothesis):
 
-    batch -> distinct pairs -> windows of pairs -> units of the window's distinct texts -> scores
+    batch -> distinct pairs -> windows of pairs -> tokens of the window's texts -> units -> scores
 
 Windows keep the vectors of a large batch from being in memory all at once. Pairs that share a left
 text stand together, so it is encoded in one window only. While the next window is encoded, a worker
-thread compares the last one, so that transport does not hold up a GPU.
+thread makes units of the last one and compares them, so that transport does not hold up a GPU.
 
 A subclass states `side` ("source" or "reference"), writes `units` and `compare`, and has the
 parameters `encoder`, `layer`, `unescape` and `lowercase`.
@@ -51,7 +51,7 @@ class ContextualMetric(PresetMetric):
     def needs(self) -> frozenset[str]:
         return frozenset({self.side})
 
-    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+    def units(self, tokens: TokenVectors, side: str) -> Units:
         """Units of distinct texts; `side` is "source", "reference" or "hypothesis"."""
         raise NotImplementedError
 
@@ -84,12 +84,12 @@ class ContextualMetric(PresetMetric):
                 window = order[start : start + WINDOW]
                 left, lefts = distinct([pairs[i][0] for i in window])
                 right, rights = distinct([pairs[i][1] for i in window])
-                left_units = self.units(left, self.side, left_lang)
-                right_units = self.units(right, "hypothesis", batch.target_lang)
+                left_tokens = self.encode(left, left_lang)
+                right_tokens = self.encode(right, batch.target_lang)
                 if running is not None:
                     running.result()
                 running = worker.submit(
-                    self._fill, values, window, left_units, lefts, right_units, rights
+                    self._fill, values, window, left_tokens, lefts, right_tokens, rights
                 )
             if running is not None:
                 running.result()
@@ -99,12 +99,14 @@ class ContextualMetric(PresetMetric):
         self,
         values: FloatArray,
         window: IntArray,
-        left: Units,
+        left_tokens: TokenVectors,
         lefts: IntArray,
-        right: Units,
+        right_tokens: TokenVectors,
         rights: IntArray,
     ) -> None:
         """Scores of one window; a pair with a side that has no unit keeps the worst value."""
+        left = self.units(left_tokens, self.side)
+        right = self.units(right_tokens, "hypothesis")
         worst = self.empty_pair
         full = (np.diff(left.offsets)[lefts] > 0) & (np.diff(right.offsets)[rights] > 0)
         values[window[~full]] = worst

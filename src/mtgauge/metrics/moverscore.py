@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import units as make
+from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.units import Units
 from mtgauge.metrics.base import Explanation, FloatArray
@@ -105,9 +106,8 @@ class MoverScore(IdfMixin):
         last = self.model.resolve(super().layers())[-1]
         return tuple(range(max(last - self.options.depth + 1, 0), last + 1))
 
-    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+    def units(self, tokens: TokenVectors, side: str) -> Units:
         o = self.options
-        tokens = self.encode(texts, lang)
         kept = make.keep(tokens, self.model.punctuation, False, o.pieces, o.punctuation)
         return make.build(tokens, kept, self.token_weights(tokens), o.ngram, o.pieces)
 

@@ -42,6 +42,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import units as make
+from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.remap import Remap, find_remap
 from mtgauge.encode.units import Units
@@ -187,9 +188,8 @@ class XMoverScore(ContextualMetric):
         remap.check(self.model.fingerprint, self.model.resolve(self.layers())[0], batch.lang)
         return remap
 
-    def units(self, texts: list[str], side: str, lang: str | None) -> Units:
+    def units(self, tokens: TokenVectors, side: str) -> Units:
         o = self.options
-        tokens = self.encode(texts, lang)
         if self._remap is not None:
             tokens = self._remap.apply(tokens, side, o.remap_side, o.remap_form)
         kept = make.keep(tokens, self.model.punctuation, o.special, o.pieces, o.punctuation)
