@@ -42,6 +42,7 @@ _SHORT_BRAND = 3
 _BESIDE = 14  # letters between an amount and its currency: "5 Millionen Schweizer Franken"
 _CACHE_LIMIT = 500_000
 _GROUP = operator.methodcaller("group")
+_COUNTS = operator.itemgetter(3)  # of an entry
 
 
 class KnowledgeLinker:
@@ -92,29 +93,33 @@ class _Matcher:
         """All mentions in one text."""
         tokens = list(WORD.finditer(text))
         words = list(map(_GROUP, tokens))
-        found = self._names(text, tokens, words)
+        held = self._entries
+        entries = [held.get(word) or self._remember(word) for word in words]
+        found = self._names(text, tokens, words, entries)
         if self._finder is not None and self._spelt is not None:
             figures = self._finder.find(text)
-            entries = self._entries
             spelt: list[Mention] = []
-            if any(entries[word].counts for word in words):
-                forms = [entries[word].forms for word in words]
+            if any(map(_COUNTS, entries)):
+                forms = [entry.forms for entry in entries]
                 spelt = self._spelt.find(text, list(zip(tokens, forms, strict=True)))
             if figures:
                 found = [m for m in found if not _inside(m, figures)] + figures
-            found = [_without_amount(m, text, figures, spelt) for m in found]
+            found = [
+                _without_amount(m, text, figures, spelt) if m.category == "currency" else m
+                for m in found
+            ]
             found += [m for m in spelt if not _inside(m, found)]
         found.sort(key=lambda m: (m.begin, -m.end))
         return found
 
-    def _names(self, text: str, tokens: list[re.Match[str]], words: list[str]) -> list[Mention]:
-        held = self._entries
+    def _names(
+        self, text: str, tokens: list[re.Match[str]], words: list[str], entries: list[_Entry]
+    ) -> list[Mention]:
         caseless: bool | None = None
         found: list[Mention] = []
         covered = -1  # the token up to which a longer mention already reaches
-        for i, word in enumerate(words):
-            entry = held.get(word) or self._remember(word)
-            if not entry.branches:
+        for i, entry in enumerate(entries):
+            if not entry[0]:
                 continue
             if not entry.may_begin:
                 if caseless is None:
@@ -227,6 +232,8 @@ class _Matcher:
         ]
         if not fitting:
             return None
+        if len(fitting) > 1:
+            fitting.sort(key=lambda code: code & IS_WEAK)
         entities = [self._kb.entity(code) for code in fitting]
         if surface.isupper() and len(surface) > 1:  # NATO is not somebody called Nato
             entities = [entity for entity in entities if entity.category != "person"]
@@ -289,7 +296,7 @@ def _without_amount(
     mention: Mention, text: str, figures: list[Mention], spelt: list[Mention]
 ) -> Mention:
     """A currency's name beside no amount is weak: "pound", "crown" and "pes" mean other things."""
-    if mention.category != "currency" or mention.weak or not mention.text.islower():
+    if mention.weak or not mention.text.islower():
         return mention
     beside = any(
         -1 <= mention.begin - m.end <= _BESIDE or -1 <= m.begin - mention.end <= _BESIDE

@@ -31,22 +31,26 @@ _FIGURES = rf"""(?P<date>(?<!\d)\d{{1,2}}(?:[./-]|\.[ ])\d{{1,2}}(?:[./-]|\.[ ])
     |(?P<month>(?<!\d)(?:1[0-2]|[1-9])[ ]?月)
     |(?P<years>(?<!\d)(?:19|20)\d\d[-–/]\d\d(?![\d-]))
     |(?P<time>(?<![\d.,:])(?:[01]?\d|2[0-3]):[0-5]\d(?![\d:]))
-    |(?P<code>\b(?:RMB|USD|EUR|GBP|CNY|JPY|HKD|CHF|AUD|CAD|TL)(?=[ ]?\d)|\b(?:US|HK|A|C)[$])
     |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
     |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
     |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])"""
 _ADDRESSES = r"""(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
     |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)"""
-_PARTS = re.compile(_FIGURES, re.VERBOSE)
+_OPENS = r"[\d%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿]"  # what any figure begins with
+_PARTS = re.compile(f"(?={_OPENS})(?:{_FIGURES})", re.VERBOSE)
 _ALL_PARTS = re.compile(f"{_ADDRESSES}|{_FIGURES}", re.VERBOSE)
-_ANY = re.compile(r"[\d%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿@]|://|www\.")  # worth a closer look
+_ANY = re.compile(rf"{_OPENS}|@|://|www\.")  # worth a closer look
+# currency codes that stand close before an amount: RMB2.9, TL 40, US$5
+_CODE = re.compile(
+    r"(?<![^\W\d_])(RMB|USD|EUR|GBP|CNY|JPY|HKD|CHF|AUD|CAD|TL)[ ]?$|(?<!\w)(US|HK|A|C)$"
+)
 _SIGNS = {
     "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"),
     "€": ("EUR",), "£": ("GBP", "EGP"), "¥": ("JPY", "CNY"), "\uffe5": ("CNY", "JPY"),
     "₽": ("RUB",), "₺": ("TRY",), "₹": ("INR",), "₸": ("KZT",), "₴": ("UAH",), "₩": ("KRW",),
     "₪": ("ILS",), "฿": ("THB",),
 }  # fmt: skip
-_CODES = {"RMB": "CNY", "US$": "USD", "HK$": "HKD", "A$": "AUD", "C$": "CAD", "TL": "TRY"}
+_CODES = {"RMB": "CNY", "US": "USD", "HK": "HKD", "A": "AUD", "C": "CAD", "TL": "TRY"}
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
 _AFTER_SIGNS = {"k": 3, "m": 6, "b": 9}  # £5m; without the sign it may be metres
 _STEM = 6
@@ -78,6 +82,7 @@ class NumberFinder:
             if kind in ("date", "iso"):
                 found += _date(match, day_first=self._decimal == ",")
             elif kind in ("group", "plain", "time"):
+                found += _code(text, match.start(), found)
                 mention, power = self._number(match, text)
                 found.append(mention)
                 if scaled is not None and 0 < mention.begin - found[scaled[0]].end + 1 <= 2:
@@ -86,7 +91,9 @@ class NumberFinder:
             elif kind == "years":
                 found += _years(match)
             else:
-                found.append(_other(match, kind))
+                sign = _other(match, kind)
+                letters = _code(text, match.start(), found) if match.group() == "$" else []
+                found += [_spanning(letters[0], sign)] if letters else [sign]
         return found
 
     def _number(self, match: re.Match[str], text: str) -> tuple[Mention, int]:
@@ -166,6 +173,26 @@ def _canonical(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
+def _code(text: str, begin: int, found: list[Mention]) -> list[Mention]:
+    """The currency code that ends where a figure or a dollar sign begins, if any."""
+    window = max(0, begin - 5)
+    match = _CODE.search(text[window:begin])
+    is_sign = text[begin] == "$"
+    if match is None or bool(match[2]) != is_sign:
+        return []
+    code = match[1] or match[2]
+    start = window + match.start()
+    if found and found[-1].end > start:
+        return []
+    id = f"cldr:currency/{_CODES.get(code, code)}"
+    return [Mention(start, start + len(code), code, (id,), "currency", False)]
+
+
+def _spanning(letters: Mention, sign: Mention) -> Mention:
+    """US and $ as one mention."""
+    return letters._replace(end=sign.end, text=letters.text + sign.text)
+
+
 def _clock(text: str, half: str) -> tuple[str, ...]:
     """Ids of a time of day: on the clock of twelve, and as bare hours where there are no minutes.
 
@@ -198,9 +225,6 @@ def _years(match: re.Match[str]) -> list[Mention]:
 
 def _other(match: re.Match[str], kind: str) -> Mention:
     begin, end, text = match.start(), match.end(), match.group()
-    if kind == "code":
-        id = f"cldr:currency/{_CODES.get(text, text)}"
-        return Mention(begin, end, text, (id,), "currency", False)
     if kind == "month":
         return Mention(begin, end, text, (f"cldr:month/{int(text[:-1])}",), "date", False)
     if kind == "sign":
