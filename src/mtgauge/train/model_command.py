@@ -104,6 +104,10 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="share of sequences with the source before them")  # fmt: skip
         parser.add_argument("--reverse", type=float, default=0.15,
                             help="share of those translated out of English")  # fmt: skip
+        parser.add_argument("--ranked", type=float, default=1.0,
+                            help="weight of ranking machine translations")  # fmt: skip
+        parser.add_argument("--ranked-share", type=float, default=0.4,
+                            help="of the pairs, whose translations are ranked")  # fmt: skip
         parser.add_argument("--embedding", type=int, default=160)
         parser.add_argument("--reader", type=path, nargs="*", default=[], help="teacher's weights")
 
@@ -177,7 +181,7 @@ def _encoder(args: argparse.Namespace) -> int:
         rate=args.rate, seed=args.seed, save_every=args.save_every, first_share=args.behind,
         last_share=args.until, warm=args.warm,
         source_layer=max(1, args.layers - 1),
-        reference_layers=tuple(sorted({max(1, args.layers - 2), max(1, args.layers - 1)})),
+        reference_layers=(max(1, args.layers - 1),),
     )  # fmt: skip
     judged = _judged(args)
 
@@ -266,7 +270,8 @@ def _fluency(args: argparse.Namespace) -> int:
     settings = FluencySettings(
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
         save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
-        given=args.given, reverse=args.reverse,
+        given=args.given, reverse=args.reverse, ranked_share=args.ranked_share,
+        weights={"text": 1.0, "read": 1.0, "ranked": args.ranked},
     )  # fmt: skip
 
     def watch(model: Causal) -> str:
