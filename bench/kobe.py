@@ -3,7 +3,7 @@
     python bench/kobe.py speed                          # made-up sentences, embedded knowledge base
     python bench/kobe.py speed --aliases 5000000        # and a synthetic one of that size
     python bench/kobe.py wmt DIR --year 18 [-l cs-en]   # DIR holds sysYY.tsv and wmtYY/LP.tsv.gz
-    python bench/kobe.py wmt DIR --year 18 --segments 500
+    python bench/kobe.py wmt DIR --year 18 -m kobe kobe:names=off       # several variants
 
 `wmt` prints, a language pair a line: system-level Pearson of KoBE and of BLEU with the human
 scores, share of sentences with entities, entities a sentence, and the recall of source entities in
@@ -123,19 +123,16 @@ def synthetic(aliases: int, texts: list[str]) -> None:
     """A knowledge base of made-up names: does size cost speed?"""
     draw = random.Random(11)
     known = [word for text in texts[:2000] for word in text.split() if len(word) > 3]
-    parts = ["".join(draw.choice("abcdefghijklmnoprstuvz") for _ in range(5)) for _ in range(5000)]
+    letters = "abcdefghijklmnoprstuvz"
+    parts = ["".join(draw.choices(letters, k=8)) for _ in range(aliases)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "big.sqlite"
         writer = KnowledgeWriter(path)
         writer.source("synthetic", "CC0-1.0", "-")
-        for i in range(aliases):
-            # half are single words, some of them words of the texts; half are full names
-            name = f"{draw.choice(parts)}{draw.choice(parts)}".capitalize()
-            if i % 50 == 0:
-                name = draw.choice(known).capitalize()
-            if i % 2:
-                name += f" {draw.choice(parts)}".title()
-            writer.add(f"x:{i}", "person", name, [("en", name, 0.9)])
+        for i in range(aliases // 10):
+            names = [" ".join(draw.choices(parts, k=1 + j % 2)).title() for j in range(9)]
+            names.append(draw.choice(known).title() + f" {draw.choice(parts)}".title())
+            writer.add(f"x:{i}", "person", names[0], [("en", name, 0.9) for name in names])
         writer.close()
         print(f"{aliases:,} aliases\t{path.stat().st_size / 1e6:,.0f} MB on disk")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -146,30 +143,33 @@ def synthetic(aliases: int, texts: list[str]) -> None:
     print(f"memory of the process\t{before:,.0f} MB before, {memory:,.0f} MB after")
 
 
-def wmt(folder: Path, year: str, only: str | None, limit: int | None, spec: str) -> None:
+def wmt(folder: Path, year: str, only: str | None, limit: int | None, specs: list[str]) -> None:
     human: dict[str, dict[str, float]] = {}
     with (folder / f"sys{year}.tsv").open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
             human.setdefault(row["lp"], {})[row["system"]] = float(row["human"])
-    print(f"# WMT{year}, {spec}, {limit or 'all'} segments a pair")
-    print("lp\tsystems\tkobe_r\tbleu_r\twith_entities\tentities\treference_recall")
-    files = sorted((folder / f"wmt{year}").glob("*.tsv.gz"))
-    for file in files:
+    print(f"# WMT{year}, {limit or 'all'} segments a pair")
+    print("lp", "systems", *specs, "bleu", "with_entities", "entities", "in_reference", sep="\t")
+    found = []
+    for file in sorted((folder / f"wmt{year}").glob("*.tsv.gz")):
         lp = file.name.removesuffix(".tsv.gz")
         if only in (None, lp):
-            print(*pair(file, lp, human[lp], limit, spec, year == "17"), sep="\t", flush=True)
+            systems, cells = pair(file, lp, human[lp], limit, specs, year == "17")
+            found.append(cells)
+            print(lp, systems, *(f"{x:.3f}" for x in cells), sep="\t", flush=True)
+    print("mean", "", *(f"{x:.3f}" for x in np.mean(found, axis=0)), sep="\t")
 
 
 def pair(
-    file: Path, lp: str, human: dict[str, float], limit: int | None, spec: str, escaped: bool
-) -> tuple[str, ...]:
+    file: Path, lp: str, human: dict[str, float], limit: int | None, specs: list[str], escaped: bool
+) -> tuple[int, list[float]]:
+    """Number of systems; r of each metric and of BLEU, and of the first metric the statistics."""
     with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
         head, *rows = [line.rstrip("\n").split("\t") for line in stream]
     if limit:
         rows = rows[:: max(1, len(rows) // limit)][:limit]
     if escaped:
         rows = [[*r[:2], *(html.unescape(html.unescape(x)) for x in r[2:])] for r in rows]
-    kobe, bleu = registry.load(spec), registry.load("bleu")
     sources, references = [r[1] for r in rows], [(r[2],) for r in rows]
 
     def system(metric: Metric, column: int) -> tuple[float, np.ndarray]:
@@ -179,13 +179,15 @@ def pair(
 
     columns = [i for i, name in enumerate(head) if name in human]
     judged = [human[head[i]] for i in columns]
-    mine = np.corrcoef([system(kobe, i)[0] for i in columns], judged)[0, 1]
-    theirs = np.corrcoef([system(bleu, i)[0] for i in columns], judged)[0, 1]
-    _, reference = system(kobe, 2)
+    metrics = [registry.load(spec) for spec in (*specs, "bleu")]
+    agreement = [
+        float(np.corrcoef([system(metric, i)[0] for i in columns], judged)[0, 1])
+        for metric in metrics
+    ]
+    _, reference = system(metrics[0], 2)
     share, each = (reference[:, 1] > 0).mean(), reference[:, 1].mean()
     ceiling = reference[:, 0].sum() / reference[:, 1].sum()
-    cells = (f"{x:.3f}" for x in (mine, theirs, share, each, ceiling))
-    return (lp, str(len(columns)), *cells)
+    return len(columns), [*agreement, float(share), float(each), float(ceiling)]
 
 
 def main() -> None:
@@ -198,12 +200,12 @@ def main() -> None:
     data.add_argument("--year", choices=("17", "18"), required=True)
     data.add_argument("-l", "--lang")
     data.add_argument("--segments", type=int)
-    data.add_argument("-m", "--metric", default="kobe")
+    data.add_argument("-m", "--metrics", nargs="+", default=["kobe"])
     args = parser.parse_args()
     if args.command == "speed":
         speed(args.aliases)
     else:
-        wmt(args.folder, args.year, args.lang, args.segments, args.metric)
+        wmt(args.folder, args.year, args.lang, args.segments, args.metrics)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,7 @@ def test_a_currency_needs_an_amount(linker: KnowledgeLinker) -> None:
 def test_acronyms_are_no_people_and_short_ones_no_brands(linker: KnowledgeLinker) -> None:
     assert not [m for m in linker.link(["They left NATO."], "en")[0] if m.category == "person"]
     assert "WM" not in counted(linker, "Die WM beginnt.", "de")
+    assert "French" not in counted(linker, "They like the French and their wine.", "en")
 
 
 def test_nested_concepts_are_kept(tmp_path: Path) -> None:

@@ -138,8 +138,33 @@ PEOPLES: dict[str, tuple[tuple[str, str], ...]] = {
     }.items()
 }
 
-# The American states in Chinese, by CLDR's code; CLDR has them in few languages.
+# Short forms of countries in Chinese, which support a match and are never counted.
+CHINESE_SHORT: dict[str, tuple[str, ...]] = {
+    territory: tuple(names.split())
+    for territory, names in {
+        "CN": "我国 中方 访华 来华 在华 对华 赴华 中俄 中美 中加 中日 中韩 中英 中法 中德 中欧 "
+        "中巴 中印 中澳 中柬 中缅 中越 中泰 中哈 中非 中国人",
+        "US": "美方 访美 赴美 在美 对美 中美 美俄 美中 美韩 美日 美军 美籍",
+        "RU": "俄方 访俄 在俄 对俄 中俄 美俄 俄美 俄中 俄军",
+        "GB": "英方 访英 在英 中英 英镑 英军", "FR": "法方 访法 中法", "DE": "德方 访德 中德",
+        "JP": "日方 访日 在日 中日 美日", "KR": "韩方 访韩 在韩 中韩 美韩",
+        "CA": "加方 中加", "PK": "巴方 中巴", "IN": "印方 中印", "AU": "澳方 中澳",
+        "KH": "柬方 中柬", "MM": "缅方 中缅", "VN": "越方 中越", "TH": "泰方 中泰",
+        "EU": "欧方 中欧",
+    }.items()
+}  # fmt: skip
+
+# The American states and the Chinese provinces in Chinese, by CLDR's code, which lacks them.
 CHINESE_STATES: dict[str, tuple[str, ...]] = {
+    f"cn{code}": (name,)
+    for code, name in zip(
+        "ah cq fj gd gs gx gz ha hb he hi hl hn jl js jx ln nm nx qh sc sd sn sx tj xj xz yn "
+        "zj".split(),
+        "安徽 重庆 福建 广东 甘肃 广西 贵州 河南 湖北 河北 海南 黑龙江 湖南 吉林 江苏 江西 辽宁 "
+        "内蒙古 宁夏 青海 四川 山东 陕西 山西 天津 新疆 西藏 云南 浙江".split(),
+        strict=True,
+    )
+} | {
     f"us{code}": tuple(names.split())
     for code, names in {
         "al": "阿拉巴马州 亚拉巴马州", "ak": "阿拉斯加州 阿拉斯加", "az": "亚利桑那州 亚利桑那",

@@ -39,6 +39,7 @@ _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of 
 _UNCOUNTED = frozenset({"scale"})
 _GUESSES = 3
 _SHORT_BRAND = 3
+_SHORT_NAME = 3
 _BESIDE = 14  # letters between an amount and its currency: "5 Millionen Schweizer Franken"
 _CACHE_LIMIT = 500_000
 _GROUP = operator.methodcaller("group")
@@ -144,10 +145,18 @@ class _Matcher:
         for i, (one, other) in enumerate(pairwise(found)):
             if (
                 one.category == other.category == "person"
-                and (one.weak != other.weak or (one.weak and self._lang in _NOUNS_ARE_CAPITALISED))
                 and text[one.end : other.begin] == " "
+                and not (one.weak and opens_sentence(text, one.begin))
+                and (one.weak != other.weak or (one.weak and self._are_german_names(one, other)))
             ):
                 found[i], found[i + 1] = one._replace(weak=False), other._replace(weak=False)
+
+    def _are_german_names(self, *mentions: Mention) -> bool:
+        """Where every noun has a capital, names are weak if the dictionary has them as nouns."""
+        words = morphology(self._lang)
+        return self._lang in _NOUNS_ARE_CAPITALISED and not any(
+            len(m.text) <= _SHORT_NAME or words.is_common(m.text) for m in mentions
+        )
 
     def _longest(
         self,
@@ -235,8 +244,12 @@ class _Matcher:
         if len(fitting) > 1:
             fitting.sort(key=lambda code: code & IS_WEAK)
         entities = [self._kb.entity(code) for code in fitting]
-        if surface.isupper() and len(surface) > 1:  # NATO is not somebody called Nato
-            entities = [entity for entity in entities if entity.category != "person"]
+        # NATO is not somebody called Nato, and "French" is not somebody either
+        if (surface.isupper() and len(surface) > 1) or any(
+            e.category == "language" for e in entities
+        ):
+            kept = [i for i, entity in enumerate(entities) if entity.category != "person"]
+            fitting, entities = [fitting[i] for i in kept], [entities[i] for i in kept]
         if not entities or entities[0].category in _UNCOUNTED:
             return None
         weak = all(code & IS_WEAK for code in fitting) or (

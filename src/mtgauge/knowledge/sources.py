@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.knowledge.demonyms import (
+    CHINESE_SHORT,
     CHINESE_STATES,
     DEMONYMS,
     OF_STATES,
@@ -108,6 +109,7 @@ def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
     for territory, aliases in names.items():
         extra = [("en", word, 0.4) for word in DEMONYMS.get(territory, ())]
         extra += [(lang, word, 0.4) for lang, word in PEOPLES.get(territory, ())]
+        extra += [("zh", word, 0.3) for word in CHINESE_SHORT.get(territory, ())]
         extra += [(lang, word, 1.0) for lang, word in SHORT_NAMES.get(territory, ())]
         id = qids.get(territory, f"cldr:territory/{territory}")
         writer.add(id, "place", english.get(territory, territory), aliases + extra)
