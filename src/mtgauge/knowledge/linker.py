@@ -141,7 +141,7 @@ class _Matcher:
         return found
 
     def _full_names(self, found: list[Mention], text: str) -> None:
-        """Two names of people side by side vouch for each other: "Theresa May", "Anna Koch"."""
+        """Two names of people side by side vouch for each other: "Theresa May", "Anna Schmidt"."""
         for i, (one, other) in enumerate(pairwise(found)):
             if (
                 one.category == other.category == "person"
