@@ -12,6 +12,7 @@ one process; a second is one of processor time, so that a busy machine changes t
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,11 +28,12 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.pairs import Packer
 from mtgauge.metrics.trained import model_folder
+from mtgauge.train.coded import Inputs, code
 from mtgauge.train.context_models import ContextModel
-from mtgauge.train.context_task import ContextTask, StoredVectors, all_texts
+from mtgauge.train.context_task import ContextTask, StoredVectors
 from mtgauge.train.judged import Rows
 from mtgauge.train.loop import Plan, fit
-from mtgauge.train.regressor_model import EmbeddedPairs, Regressor, tensors
+from mtgauge.train.regressor_model import EmbeddedPairs, Regressor
 from mtgauge.train.restore import encoder_from_onnx
 
 WORDS = (
@@ -57,7 +59,8 @@ def peer(packer: Packer, model: Regressor, views: list[list[tuple[str, str]]]) -
         for pairs in views:
             for start in range(0, len(pairs), 32):
                 packed = packer.pack(pairs[start : start + 32])
-                model.vector(*tensors(packed, torch.device("cpu")))
+                columns = (packed.ids, packed.mask, packed.types, packed.langs)
+                model.vector(*Inputs(*map(torch.from_numpy, columns)))
 
 
 def scoring(n: int) -> None:
@@ -101,21 +104,27 @@ def training(n: int) -> None:
         np.ones(n),
         np.full(n, np.nan),
     )
-    dev = rows.take(range(min(n, 200)))
+    train, dev = code([rows, rows.take(range(min(n, 200)))], lambda texts: [[] for _ in texts])
     encoder = load_encoder("embedded")
     layers = tuple(range(1, encoder.layers + 1))
+    assert train.book.texts is not None
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         vectors = StoredVectors.build(
-            encoder, all_texts([rows], "ref", False), layers, Path(folder) / "vectors", quiet=True
+            encoder, train.book.texts, layers, Path(folder) / "vectors", quiet=True
         )
         stored = time.process_time() - start
-        model = ContextModel("esim", len(layers), vectors.width)
-        task = ContextTask(model, rows, dev, vectors, "ref")
-        start = time.process_time()
-        fit(task, Plan(epochs=1, rate=4e-4), Path(folder) / "run", quiet=True)
-        epoch = time.process_time() - start
-    print(f"ESIM on {n} segments: vectors once {stored:.0f} s, an epoch {epoch:.0f} s of one core")
+        for hidden, batch in ((300, 32), (160, 64)):
+            model = ContextModel("esim", len(layers), vectors.width, hidden)
+            task = ContextTask(model, train, dev, vectors, "ref", batch)
+            start = time.process_time()
+            out = Path(folder) / str(hidden)
+            fit(task, Plan(epochs=1, rate=4e-4), out, quiet=True)
+            epoch = time.process_time() - start
+            print(
+                f"ESIM of {hidden}, {n} segments, {batch} a batch: vectors once {stored:.0f} s, "
+                f"an epoch {epoch:.0f} s of one core"
+            )
 
 
 def main() -> None:
@@ -124,6 +133,8 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=0)
     args = parser.parse_args()
     torch.set_num_threads(1)
+    if hasattr(os, "sched_setaffinity"):  # onnxruntime takes as many threads as there are cores
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     scoring(args.segments)
     if args.train:
         training(args.train)

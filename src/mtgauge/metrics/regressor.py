@@ -49,7 +49,7 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "hyp+ref": ("ref",),
 }
 VIEWS: tuple[View, ...] = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+ref", "hyp+src")
-BUDGET = 4096  # padded tokens a batch
+BUDGET = 512  # padded tokens a batch: activations of more do not stay in the caches
 Vectors = NDArray[np.float32]
 
 

@@ -80,11 +80,33 @@ class BiLSTM(nn.Module):
                         p[hidden : 2 * hidden].fill_(1.0)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        if x.device.type == "cpu" and not torch.onnx.is_in_onnx_export():
+            return self._padded(x, mask)
         lengths = mask.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         out, _ = pad_packed_sequence(
             self.lstm(packed)[0], batch_first=True, total_length=x.shape[1]
         )
+        return out
+
+    def _padded(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The same without packing, which a processor calculates twice as fast.
+
+        Padding stands after the text in both directions: each text is turned round by itself.
+        """
+        lengths = mask.sum(1, keepdim=True).clamp(min=1)
+        step = torch.arange(x.shape[1], device=x.device)
+        turned = torch.where(step < lengths, lengths - 1 - step, step).unsqueeze(-1)
+        forward = self._one_way(x, "")
+        backward = self._one_way(x.gather(1, turned.expand_as(x)), "_reverse")
+        backward = backward.gather(1, turned.expand_as(backward))
+        return torch.cat([forward, backward], -1) * (step < lengths).unsqueeze(-1)
+
+    def _one_way(self, x: Tensor, suffix: str) -> Tensor:
+        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+        weights = [getattr(self.lstm, name + suffix) for name in names]
+        start = x.new_zeros(1, len(x), self.lstm.hidden_size)
+        out, _, _ = torch.lstm(x, (start, start), weights, True, 1, 0.0, self.training, False, True)
         return out
 
 

@@ -146,16 +146,16 @@ class Regressor(nn.Module):
                 f"Slots {', '.join(inputs)} do not hold the same rows, or are unknown."
             )
         n = sizes.pop()
-        absent = self.head.absent
-        states = absent.new_zeros(n, len(self.slots), self.width)
-        given = absent.new_zeros(n, len(self.slots))
-        found = self.vector(*joined(list(inputs.values()))).float()
-        parts = dict(zip(inputs, found.view(len(inputs), n, -1), strict=True))
-        for number, slot in enumerate(self.slots):
-            if slot in inputs:
-                given[:, number] = 1
-        whole = [parts.get(slot, states[:, i]) for i, slot in enumerate(self.slots)]
-        score: Tensor = self.head(torch.stack(whole, 1), given)
+        found = self.vector(*joined(list(inputs.values()))).float().view(len(inputs), n, -1)
+        return self.answer(dict(zip(inputs, found, strict=True)))
+
+    def answer(self, vectors: dict[str, Tensor]) -> Tensor:
+        """Scores from the vectors of the slots that are given."""
+        given = [float(slot in vectors) for slot in self.slots]
+        some = next(iter(vectors.values()))
+        nothing = torch.zeros_like(some)
+        states = torch.stack([vectors.get(slot, nothing) for slot in self.slots], 1)
+        score: Tensor = self.head(states, some.new_tensor(given).expand(len(some), -1))
         return score
 
 

@@ -186,6 +186,7 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
+        kept.task.forget()
         kept.task.choose_answers()
         test = data.test and kept.task.correlations(data.test)
     tested = {"test_pearson": rounded(test)} if test else {}

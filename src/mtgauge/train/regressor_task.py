@@ -51,6 +51,7 @@ class RegressorTask:
         self.views, self.size, self.langs = dict(views), batch, langs
         self.head_share = head_share
         self.answers: dict[str, list[str]] = {}
+        self._known: dict[tuple[Coded, str], Tensor] = {}
         self.train, self.dev = train, dev
         self.packer = packer
         served = np.stack([train.has(view) for view in self.views])
@@ -115,17 +116,36 @@ class RegressorTask:
         return np.asarray(np.mean([self._predict(rows, name) for name in answers], axis=0))
 
     def _predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
+        assert isinstance(self.model, Regressor)
         out = np.full(len(rows), np.nan)
         there = np.flatnonzero(rows.has(view))
-        lengths = rows.length(*{part for slot in INPUTS[view] for part in slot.split("+")}, "hyp")
-        order = there[np.argsort(lengths[there], kind="stable")]
-        parts = [order[i : i + _PREDICTED] for i in range(0, len(order), _PREDICTED)]
-        if parts:
-            scores = [self._forward(rows, Batch(at, view)).float() for at in parts]
-            out[order] = torch.cat(scores).cpu().numpy()
+        if len(there):
+            at = torch.from_numpy(there).to(self.device)
+            vectors = {slot: self._vectors(rows, slot)[at] for slot in INPUTS[view]}
+            out[there] = self.model.answer(vectors).float().cpu().numpy()
         return out
 
+    def _vectors(self, rows: Coded, slot: str) -> Tensor:
+        """What the encoder makes of a slot, once for all views; zero where a text is lacking."""
+        assert isinstance(self.model, Regressor)
+        if (rows, slot) not in self._known:
+            parts = ("hyp", *slot.split("+"))
+            there = np.flatnonzero(np.stack([rows.numbers[p] >= 0 for p in parts]).all(0))
+            order = there[np.argsort(rows.length(*parts)[there], kind="stable")]
+            out = torch.zeros(len(rows), self.model.width, device=self.device)
+            for start in range(0, len(order), _PREDICTED):
+                at = order[start : start + _PREDICTED]
+                found = self.model.vector(*self._pack(rows, slot, at)).float()
+                out[torch.from_numpy(at).to(self.device)] = found
+            self._known[rows, slot] = out
+        return self._known[rows, slot]
+
+    def forget(self) -> None:
+        """To be called when the weights have changed, before rows are predicted again."""
+        self._known.clear()
+
     def validate(self) -> dict[str, float]:
+        self.forget()
         return self.correlations(self.dev)
 
     def correlations(self, rows: Coded) -> dict[str, float]:
