@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mtgauge.compare.transport import transport
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.errors import ResourceError, UsageError
@@ -97,6 +99,29 @@ def test_bertscore_weights_by_idf() -> None:
     best = cosines(REFERENCES[0], HYPOTHESES[0], False).max(axis=1)
     want = (weights * best).sum() / weights.sum()
     assert metric.statistics(BATCH)[0, 1] == pytest.approx(want, abs=1e-6)
+
+
+def test_moverscore_weighs_each_side_by_its_own_idf(tmp_path: Path) -> None:
+    path = tmp_path / "hypotheses.txt"
+    path.write_text("\n".join(HYPOTHESES) + "\n", "utf-8")
+    metric = load(spec("moverscore", idf="references", hyp_idf=str(path)))
+    metric.fit(REFERENCES)
+    encoder = load_encoder(str(encoder_folders()[0]))
+
+    def weights(texts: Sequence[str]) -> FloatArray:
+        tokens = [encoder.tokenize([text]) for text in texts]
+        documents = Counter(i for t in tokens for i in set(t.ids.tolist()))
+        real = tokens[0].ids[~tokens[0].special]
+        found = np.array([log((len(texts) + 1) / (documents[i] + 1)) for i in real])
+        return np.asarray(found / found.sum())
+
+    distance = 2 - 2 * cosines(REFERENCES[0], HYPOTHESES[0], False)
+    pair = weights(REFERENCES), weights(HYPOTHESES)
+    want = 1 - transport([distance], [pair]).cost[0]
+    assert metric.statistics(BATCH)[0, 0] == pytest.approx(want, abs=1e-5)
+    both_by_references = load(spec("moverscore", idf="references"))
+    both_by_references.fit(REFERENCES)
+    assert both_by_references.statistics(BATCH)[0, 0] != pytest.approx(want, abs=1e-4)
 
 
 def test_idf_of_one_text_falls_back_to_equal_weights() -> None:

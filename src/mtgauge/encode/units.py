@@ -99,7 +99,7 @@ def build(
     total = np.zeros(len(begin))
     for inside, at in steps:
         total += np.where(inside, mass[at], 0.0)
-    parts = []
+    parts: list[tuple[IntArray, Vectors | None]] = []
     for inside, at in steps:
         # An n-gram without weight (idf 0) still has a direction: the plain mean.
         share = np.where(total > 0, mass[at] / np.where(total > 0, total, 1.0), 1 / width) * inside

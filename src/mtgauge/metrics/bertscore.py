@@ -76,7 +76,7 @@ class BERTScore(IdfMixin, ContextualMetric):
 
     def units(self, tokens: TokenVectors, side: str) -> Units:
         kept = make.keep(tokens, self.model.punctuation, special=self.options.special == "match")
-        return make.build(tokens, kept, self.token_weights(tokens), ngram=1)
+        return make.build(tokens, kept, self.token_weights(tokens, self.options.idf), ngram=1)
 
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
         return greedy(left, lefts, right, rights)

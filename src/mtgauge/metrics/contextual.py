@@ -34,13 +34,13 @@ from mtgauge.metrics.base import FloatArray, Metric
 from mtgauge.metrics.presets import PresetMetric
 
 WINDOW = 1024  # pairs
+TOLERANCE = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # by what the encoder computes in
 Case = Literal["auto", "on", "off"]
 MultiReference = Literal["best", "mean"]
 
 
 class ContextualMetric(PresetMetric):
     cost: ClassVar[str] = "encoder"
-    tolerance: ClassVar[float] = 1e-5
     side: ClassVar[Literal["source", "reference"]] = "reference"
 
     encoder: str
@@ -50,6 +50,10 @@ class ContextualMetric(PresetMetric):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({self.side})
+
+    @property
+    def tolerance(self) -> float:  # type: ignore[override]
+        return TOLERANCE[self.model.dtype]
 
     def units(self, tokens: TokenVectors, side: str) -> Units:
         """Units of distinct texts; `side` is "source", "reference" or "hypothesis"."""

@@ -2,9 +2,9 @@
 
     idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
 
-A piece that no text contains has log(M + 1). `idf` is `off` (all weights 1), `references` (those of
-the run, through `fit`) or a file of texts, one a line. Where all weights of a text are 0, as with a
-corpus of one text, they count as equal.
+A piece that no text contains has log(M + 1). The texts are `off` (all weights 1), `references`
+(those of the run, through `fit`) or a file, one a line. Where all weights of a text are 0, as with
+a corpus of one text, they count as equal.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class IdfMixin(ContextualMetric):
     def needs_corpus(self) -> bool:
         return bool(self.options.idf == "references")
 
-    def learn_idf(self, texts: Iterable[str]) -> None:
-        """Document frequencies of `texts`, kept as one weight a token id."""
+    def learn_idf(self, texts: Iterable[str], source: str = "references") -> None:
+        """Document frequencies of `texts`, kept as one weight a token id, by their source."""
         clean = cleaner(self.options, self.model.lowercase)
         rows = [clean(text) for text in texts]
         counts = np.zeros(len(self.model.vocabulary))
@@ -42,23 +42,25 @@ class IdfMixin(ContextualMetric):
             text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
             pairs = np.unique(np.stack([text, tokens.ids]), axis=1)
             np.add.at(counts, pairs[1], times[pairs[0]])
-        self.__dict__["_idf"] = np.log((len(rows) + 1) / (counts + 1))
+        known: dict[str, FloatArray] = self.__dict__.setdefault("_idf", {})
+        known[source] = np.log((len(rows) + 1) / (counts + 1))
 
-    def token_weights(self, tokens: Tokens) -> FloatArray:
-        """One weight a token; special tokens have none."""
-        if self.options.idf == "off":
+    def token_weights(self, tokens: Tokens, source: str) -> FloatArray:
+        """One weight a token, by the texts that `source` names; special tokens have none."""
+        if source == "off":
             return np.where(tokens.special, 0.0, 1.0)
-        if "_idf" not in self.__dict__:
-            if self.needs_corpus:
+        known: dict[str, FloatArray] = self.__dict__.setdefault("_idf", {})
+        if source not in known:
+            if source == "references":
                 raise UsageError(
                     f"{self.name}:idf=references must see the references first: call fit."
                 )
-            self.learn_idf(self._corpus())
-        weights: FloatArray = self.__dict__["_idf"]
-        return np.where(tokens.special, 0.0, weights[tokens.ids])
+            self.learn_idf(_read(source), source)
+        return np.where(tokens.special, 0.0, known[source][tokens.ids])
 
-    def _corpus(self) -> list[str]:
-        path = Path(self.options.idf).expanduser()
-        if not path.is_file():
-            raise ResourceError(f"idf={self.options.idf}: there is no such file of texts.")
-        return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+def _read(source: str) -> list[str]:
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise ResourceError(f"idf from {source}: there is no such file of texts.")
+    return path.read_text(encoding="utf-8").rstrip("\n").split("\n")

@@ -11,9 +11,10 @@ encoder; special tokens, later pieces of a word and punctuation are filtered (Zh
 
 Presets: `emnlp2019` is the paper's metric (last 5 layers, unigrams, idf); `v2` the authors' later
 script (one layer, Euclidean distance, 1 / (1 + cost)); `default` has uniform weights, since idf
-from the references makes a segment's score depend on the others. The authors took idf of
-translations from the translations of the run; here both sides use that of the references. Where
-the authors kept [CLS] and [SEP] they had idf 0 and so no mass; here they are dropped.
+from the references makes a segment's score depend on the others. Translations are weighted by the
+references' idf too, so that systems compare; the authors took it from the translations of the one
+system they scored, which is `hyp_idf=FILE` with its translations in FILE, one a line. Where the
+authors kept [CLS] and [SEP] they had idf 0 and so no mass; here they are dropped.
 """
 
 from __future__ import annotations
@@ -88,13 +89,14 @@ class MoverScore(IdfMixin):
         distance: Literal["euclidean", "squared"] | None = None,
         form: Literal["one_minus", "inverse"] | None = None,
         idf: str | None = None,
+        hyp_idf: str = "same",
         multi_ref: MultiReference = "best",
         unescape: bool | None = None,
         lowercase: Case | None = None,
     ) -> None:
         self.preset, self.encoder, self.layer, self.depth = preset, encoder, layer, depth
         self.ngram, self.pieces, self.punctuation = ngram, pieces, punctuation
-        self.distance, self.form, self.idf = distance, form, idf
+        self.distance, self.form, self.idf, self.hyp_idf = distance, form, idf, hyp_idf
         self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
 
     @property
@@ -109,7 +111,8 @@ class MoverScore(IdfMixin):
     def units(self, tokens: TokenVectors, side: str) -> Units:
         o = self.options
         kept = make.keep(tokens, self.model.punctuation, False, o.pieces, o.punctuation)
-        return make.build(tokens, kept, self.token_weights(tokens), o.ngram, o.pieces)
+        source = o.idf if side == "reference" or o.hyp_idf == "same" else o.hyp_idf
+        return make.build(tokens, kept, self.token_weights(tokens, source), o.ngram, o.pieces)
 
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
         o = self.options
