@@ -81,6 +81,9 @@ class _Matcher:
         self._inflected = inflected
         self._spaceless = script_of(lang) in SPACELESS_SCRIPTS
         self._entries: dict[str, _Entry] = {}
+        self._judged: dict[
+            tuple[str, Codes | None, bool, bool], tuple[tuple[str, ...], str, bool] | None
+        ] = {}
         self._finder: NumberFinder | None = None
         self._spelt: SpeltNumbers | None = None
         if numbers:
@@ -229,40 +232,49 @@ class _Matcher:
 
     def _mention(self, text: str, begin: int, end: int, codes: Codes | None) -> Mention | None:
         """The mention that a match makes, or None where the rules of case refuse it."""
-        several = codes if isinstance(codes, tuple) else (codes,) if codes is not None else ()
         surface = text[begin:end]
         capital = surface[0].isupper() or surface[0].isdigit()
         caseless = not capital and text.islower()
+        key = (surface, codes, caseless, opens_sentence(text, begin))
+        if key not in self._judged:
+            if len(self._judged) > _CACHE_LIMIT:
+                self._judged.clear()
+            self._judged[key] = self._judge(*key)
+        judged = self._judged[key]
+        return None if judged is None else Mention(begin, end, surface, *judged)
+
+    def _judge(
+        self, surface: str, codes: Codes | None, caseless: bool, opens: bool
+    ) -> tuple[tuple[str, ...], str, bool] | None:
+        """(ids, category, weak) of what was matched; None where the rules of case refuse it."""
+        several = codes if isinstance(codes, tuple) else (codes,) if codes is not None else ()
+        capital = surface[0].isupper() or surface[0].isdigit()
         acronym = surface.isupper() or caseless
         fitting = [
             code
             for code in several
             if (capital or caseless or not code & IS_CASED) and (acronym or not code & IS_ACRONYM)
         ]
-        if not fitting:
-            return None
-        if len(fitting) > 1:
-            fitting.sort(key=lambda code: code & IS_WEAK)
+        fitting.sort(key=lambda code: code & IS_WEAK)
         entities = [self._kb.entity(code) for code in fitting]
         # NATO is not somebody called Nato, and "French" is not somebody either
         if (surface.isupper() and len(surface) > 1) or any(
-            e.category == "language" for e in entities
+            entity.category == "language" for entity in entities
         ):
             kept = [i for i, entity in enumerate(entities) if entity.category != "person"]
             fitting, entities = [fitting[i] for i in kept], [entities[i] for i in kept]
         if not entities or entities[0].category in _UNCOUNTED:
             return None
+        category = entities[0].category
         weak = all(code & IS_WEAK for code in fitting) or (
             self._inflected
             and not (any(code & IS_SURE for code in fitting) and not caseless)
-            and self._is_ordinary(text, begin, end, entities[0].category)
+            and self._is_ordinary(surface, opens, category)
         )
-        ids = tuple(dict.fromkeys(entity.id for entity in entities))
-        return Mention(begin, end, surface, ids, entities[0].category, weak)
+        return tuple(dict.fromkeys(entity.id for entity in entities)), category, weak
 
-    def _is_ordinary(self, text: str, begin: int, end: int, category: str) -> bool:
+    def _is_ordinary(self, surface: str, opens: bool, category: str) -> bool:
         """Whether what was matched may be ordinary words, a capital due to something else."""
-        surface = text[begin:end]
         if category == "organisation":
             return self._is_no_brand(surface)
         words = morphology(self._lang)
@@ -271,11 +283,7 @@ class _Matcher:
             return is_noun or words.is_common(surface)
         if category != "place" or " " in surface or not surface[0].isalpha() or surface.isupper():
             return False
-        proves = (
-            surface[0].isupper()
-            and self._lang not in _NOUNS_ARE_CAPITALISED
-            and not opens_sentence(text, begin)
-        )
+        proves = surface[0].isupper() and self._lang not in _NOUNS_ARE_CAPITALISED and not opens
         return not proves and words.is_common(surface)
 
     def _is_no_brand(self, surface: str) -> bool:

@@ -107,8 +107,10 @@ def _is_town(id: str) -> bool:
 
 def opens_sentence(text: str, begin: int) -> bool:
     """Whether the word at `begin` has a capital for its place alone."""
-    before = text[:begin].rstrip()
-    return not before or before[-1] in SENTENCE_OPENERS
+    at = begin - 1
+    while at >= 0 and text[at].isspace():
+        at -= 1
+    return at < 0 or text[at] in SENTENCE_OPENERS
 
 
 def meet(names: Sequence[Mention], text: str, taken: Sequence[Mention]) -> dict[Mention, Mention]:
