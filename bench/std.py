@@ -122,6 +122,7 @@ def speed(pairs: int, slow_pairs: int) -> None:
 def growth() -> None:
     """Time a pair must not depend on how many there are; a chunk is as large as the engine's."""
     metric = STD()
+    metric.statistics(Segments(["a"], references=[("the",)], lang="de-en"))  # compiled by now
     print("    pairs   µs a pair   greatest memory, MB")
     for pairs in (10_000, 100_000, 1_000_000):
         spent = 0.0

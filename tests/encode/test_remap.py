@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,27 @@ def test_a_lexicon_says_which_words_belong_together(
     assert "line 1: 3 words" in capsys.readouterr().err
     both = [*arguments, "--lexicon", str(lexicon), "--unit", "sentence"]
     assert main(both) == UsageError.exit_code
+
+
+def test_fast_align_links_words_that_go_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [
+        (g.strip(".").split(), e.strip(".").split()) for g, e in zip(GERMAN, ENGLISH, strict=True)
+    ]
+    found = align.linked(texts)
+    pairs = {
+        (texts[k][0][i], texts[k][1][j]) for k in range(4) for i, j in zip(*found[k], strict=True)
+    }
+    assert {("katze", "cat"), ("hund", "dog"), ("rot", "red")} <= pairs
+    assert not {("hund", "cat"), ("katze", "dog"), ("rot", "house")} & pairs
+    out = tmp_path / "x.remap"
+    arguments = ["remap", "fit", *files(tmp_path), "--out", str(out), "--align", "fast_align"]
+    assert main(arguments) == 0
+    assert load(out).facts.aligned == "fast_align"
+    monkeypatch.setitem(sys.modules, "thot.alignment", None)
+    assert main(arguments) == ResourceError.exit_code
+    assert "mtgauge[align]" in capsys.readouterr().err
 
 
 def test_files_of_different_length_are_refused(

@@ -3,20 +3,25 @@
 Words are split as the encoder's tokenizer splits them; a word's vector is the mean of its pieces.
 By default words i and j are a pair if each is the other's most similar (mutual best cosine), after
 the mean vector of each language is subtracted: that takes away the language's own direction, which
-otherwise hides the meaning. With a lexicon, a pair is any two words that the lexicon lists.
+otherwise hides the meaning. With a lexicon, a pair is any two words that the lexicon lists; with
+`by="fast_align"` one that the statistical aligner of that name (package sil-thot, extra `align`)
+links in both directions, trained on the very sentences.
 
     x, z = word_pairs(encoder, layer, sources, targets)              # rows are vectors of pairs
     x, z = word_pairs(encoder, layer, sources, targets, lexicon={("katze", "cat")})
     x, z = sentence_pairs(encoder, sources, targets)
 
 Limits: words that an encoder places badly find no partner, so a remap fitted this way refines what
-the encoder knows already; a lexicon does not have this bias.
+the encoder knows already; a lexicon does not have this bias, nor does a statistical aligner, which
+needs thousands of sentences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,8 +29,11 @@ from mtgauge.encode import units as make
 from mtgauge.encode.encoder import Encoder, Vectors
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.sentence import SentenceEncoder
+from mtgauge.errors import ResourceError
 
 Lexicon = frozenset[tuple[str, str]]
+ALIGNERS = ("encoder", "fast_align")
+ROUNDS = 5  # of expectation maximisation, as fast_align has it
 LONGEST = 100  # words; longer sentences are poorly aligned, and were left out by the authors
 
 
@@ -59,25 +67,27 @@ def word_pairs(
     targets: Sequence[str],
     lang: str | None = None,
     lexicon: Lexicon | None = None,
+    by: Literal["encoder", "fast_align"] = "encoder",
 ) -> tuple[Vectors, Vectors]:
     """Vectors of aligned words, row by row."""
     source_lang, _, target_lang = (lang or "").partition("-")
     left = words(encoder, layer, sources, source_lang or None)
     right = words(encoder, layer, targets, target_lang or None)
     x, z = _centred(left.vectors), _centred(right.vectors)
-    rows: list[IntArray] = []
-    columns: list[IntArray] = []
-    for k in range(len(sources)):
-        a, b = left.offsets[k], left.offsets[k + 1]
-        c, d = right.offsets[k], right.offsets[k + 1]
-        if not (0 < b - a <= LONGEST and 0 < d - c <= LONGEST):
-            continue
-        if lexicon is None:
-            i, j = mutual_best(x[a:b] @ z[c:d].T)
-        else:
-            i, j = _listed(left.texts[a:b], right.texts[c:d], lexicon)
-        rows.append(a + i)
-        columns.append(c + j)
+    spans = [
+        (slice(a, b), slice(c, d))
+        for (a, b), (c, d) in zip(pairwise(left.offsets), pairwise(right.offsets), strict=True)
+        if 0 < b - a <= LONGEST and 0 < d - c <= LONGEST
+    ]
+    texts = [(left.texts[a], right.texts[c]) for a, c in spans]
+    if lexicon is not None:
+        found = [_listed(*pair, lexicon) for pair in texts]
+    elif by == "fast_align":
+        found = linked(texts)
+    else:
+        found = [mutual_best(x[a] @ z[c].T) for a, c in spans]
+    rows = [a.start + i for (a, _), (i, _) in zip(spans, found, strict=True)]
+    columns = [c.start + j for (_, c), (_, j) in zip(spans, found, strict=True)]
     if not rows:
         return left.vectors[:0], right.vectors[:0]
     return left.vectors[np.concatenate(rows)], right.vectors[np.concatenate(columns)]
@@ -104,6 +114,33 @@ def mutual_best(similarity: Vectors) -> tuple[IntArray, IntArray]:
     rows = np.arange(len(similarity))
     mutual = similarity.argmax(axis=0)[best_column] == rows
     return rows[mutual], best_column[mutual]
+
+
+def linked(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[IntArray, IntArray]]:
+    """Word numbers that fast_align links in both directions, for each pair of sentences."""
+    try:
+        from thot.alignment import FastAlignModel, SymmetrizationHeuristic, SymmetrizedAligner
+    except ImportError:
+        raise ResourceError(
+            "fast_align needs the package sil-thot: pip install 'mtgauge[align]'."
+        ) from None
+
+    def trained(sides: list[tuple[list[str], list[str]]]) -> Any:
+        model = FastAlignModel()
+        for source, target in sides:
+            model.add_sentence_pair(source, target)
+        model.start_training()
+        for _ in range(ROUNDS):
+            model.train()
+        model.end_training()
+        return model
+
+    both = trained(list(pairs)), trained([(target, source) for source, target in pairs])
+    aligner = SymmetrizedAligner(*both)
+    aligner.heuristic = SymmetrizationHeuristic.INTERSECTION
+    found = aligner.get_best_alignments([x for x, _ in pairs], [z for _, z in pairs])
+    cells = [np.argwhere(matrix.to_numpy()) for _, matrix in found]
+    return [(links[:, 0], links[:, 1]) for links in cells]
 
 
 def _centred(vectors: Vectors) -> Vectors:

@@ -55,6 +55,7 @@ class Facts:
     unit: str = "word"
     pairs: int = 0
     sentences: int = 0
+    aligned: str = ""  # encoder, fast_align or lexicon
 
 
 @dataclass(frozen=True)

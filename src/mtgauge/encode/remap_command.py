@@ -5,9 +5,9 @@
     mtgauge remap curve -s news.de -t news.en -l de-en --out curve/
 
 `fit` takes the first usable sentence pairs (2,000 by default), aligns their words with the encoder
-itself or with a lexicon, and writes one file. `curve` fits on 20, 50, ... pairs, and prints how
-many words of held-out sentences find their partner, before and after; the fitted files stay in
-the folder, so that `mtgauge meta` can correlate each one with human judgements.
+itself, with fast_align or with a lexicon, and writes one file. `curve` fits on 20, 50, ... pairs,
+and prints how many words of held-out sentences find their partner, before and after; the fitted
+files stay in the folder, so that `mtgauge meta` can correlate each one with human judgements.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--encoder", default="embedded", help="as for metrics (default: embedded)")
         sub.add_argument("--layer", type=int, help="default: the encoder's advice for sources")
         sub.add_argument("--method", choices=remaps.METHODS, default="clp")
+        sub.add_argument(
+            "--align", choices=align.ALIGNERS, default="encoder", help="who pairs the words"
+        )
         sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one a line")
         sub.add_argument("--pairs", type=int, default=2000, help="sentence pairs (default 2000)")
     fit.add_argument("--unit", choices=("word", "sentence"), default="word")
@@ -116,13 +119,15 @@ def vectors(
         encoder = load_sentence_encoder(args.encoder, args.layer)
         x, z = align.sentence_pairs(encoder, sources, targets, args.lang)
         name, fingerprint, layer = encoder.name, encoder.fingerprint, encoder.layer
+        aligned = ""
     else:
         tokens = load_encoder(args.encoder)
         wanted = tokens.default_layer["source"] if args.layer is None else args.layer
         layer = tokens.resolve(wanted)[0]
         lexicon = None if args.lexicon is None else read_lexicon(args.lexicon)
-        x, z = align.word_pairs(tokens, layer, sources, targets, args.lang, lexicon)
+        x, z = align.word_pairs(tokens, layer, sources, targets, args.lang, lexicon, args.align)
         name, fingerprint = tokens.name, tokens.fingerprint
+        aligned = "lexicon" if lexicon is not None else args.align
     if len(x) < 2:
         raise InputError(
             f"no {args.unit} pairs were found in {len(sources)} sentence pairs",
@@ -130,7 +135,7 @@ def vectors(
             remedy="Are the two files translations of each other, line by line?",
         )
     facts = remaps.Facts(
-        args.method, args.lang, name, fingerprint, layer, args.unit, len(x), len(sources)
+        args.method, args.lang, name, fingerprint, layer, args.unit, len(x), len(sources), aligned
     )
     return x, z, facts
 
