@@ -2,6 +2,7 @@
 
     python bench/kobe.py speed                          # made-up sentences, embedded knowledge base
     python bench/kobe.py speed --aliases 5000000        # and a synthetic one of that size
+    python bench/kobe.py dictionaries fi de cs          # forms of the lemma dictionaries
     python bench/kobe.py wmt DIR --year 18 [-l cs-en]   # DIR holds sysYY.tsv and wmtYY/LP.tsv.gz
     python bench/kobe.py wmt DIR --year 18 -m kobe kobe:names=off       # several variants
 
@@ -40,7 +41,7 @@ _NAMES = "Prague Berlin Germany Moscow Angela Nikolay Estonia London Reuters Par
 
 
 def sentences(n: int, lang: str, seed: int) -> list[str]:
-    """Made-up sentences of 25 words with two names and a number each.
+    """Made-up sentences of 25 words; two names and a number, the same in sentence i of every list.
 
     The words are drawn from a dictionary of the language as frequent as Zipf's law says, so that
     new ones turn up in every sentence, as they do in real text.
@@ -52,8 +53,8 @@ def sentences(n: int, lang: str, seed: int) -> list[str]:
     vocabulary = draw.permutation(np.array(listed, dtype=object))[:_VOCABULARY]
     share = 1 / np.arange(1, len(vocabulary) + 1)
     words = draw.choice(vocabulary, size=(n, 25), p=share / share.sum())
-    for column in (3, 11):
-        words[:, column] = draw.choice(np.array(_NAMES, dtype=object), size=n)
+    names = np.random.default_rng(7).choice(np.array(_NAMES, dtype=object), size=(n, 2))
+    words[:, 3], words[:, 11] = names[:, 0], names[:, 1]
     words[:, 17] = [str(i % 1000) for i in range(n)]
     return [" ".join(row)[:1].upper() + " ".join(row)[1:] + "." for row in words]
 
@@ -191,11 +192,44 @@ def pair(
     return len(columns), [*agreement, float(share), float(each), float(ceiling)]
 
 
+_DICTIONARY = """
+import resource, sys, time
+from simplemma.strategies.dictionaries import dictionary_factory as plain
+from simplemma.strategies.dictionaries import stream_dictionary_factory as stream
+from simplemma.strategies.dictionaries import trie_dictionary_factory as trie
+form, lang, folder = sys.argv[1:]
+factory = {
+    "plain": plain.DefaultDictionaryFactory, "stream": stream.StreamDictionaryFactory,
+}.get(form, lambda: trie.TrieDictionaryFactory(disk_cache_dir=folder))()
+start = time.process_time()
+words = factory.get_dictionary(lang)
+loaded = time.process_time() - start
+asked = [word for word, _ in zip(words, range(20_000))]
+start = time.process_time()
+for word in asked:
+    words.get(word)
+each = time.process_time() - start
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+rate = len(asked) / each
+print(f"{form}\\t{lang}\\t{loaded:.2f} s\\t{memory:.0f} MB\\t{rate:,.0f} lookups a second")
+"""
+
+
+def dictionaries(languages: list[str]) -> None:
+    """The forms in which simplemma offers its dictionaries; the trie at first use and after."""
+    with tempfile.TemporaryDirectory() as folder:
+        for lang in languages:
+            for form in ("plain", "stream", "trie, first use", "trie, later"):
+                subprocess.run([sys.executable, "-c", _DICTIONARY, form, lang, folder], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     commands = parser.add_subparsers(dest="command", required=True)
     fast = commands.add_parser("speed")
     fast.add_argument("--aliases", type=int, default=0)
+    words = commands.add_parser("dictionaries")
+    words.add_argument("languages", nargs="+")
     data = commands.add_parser("wmt")
     data.add_argument("folder", type=Path)
     data.add_argument("--year", choices=("17", "18"), required=True)
@@ -205,6 +239,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.command == "speed":
         speed(args.aliases)
+    elif args.command == "dictionaries":
+        dictionaries(args.languages)
     else:
         wmt(args.folder, args.year, args.lang, args.segments, args.metrics)
 

@@ -157,7 +157,7 @@ def cldr_currencies(writer: KnowledgeWriter, npm: Path) -> None:
         if lang == "en":
             english = {code: row["displayName"] for code, row in table.items()}
         for code, group in forms.items():
-            names[code] += [(lang, name, 0.9) for name in group]
+            names[code] += [(lang, name, 0.9) for name in sorted(group)]
             names[code] += [(lang, code, 0.9)] if code in _CODES else []
         for family in _CURRENCY_FAMILIES:
             for rank, (code, word) in enumerate(_bare_words(forms, family)):
