@@ -5,8 +5,8 @@
 It looks at neither source nor reference, so it says nothing about meaning: it is the second term
 of XMoverScore and COSINE, and a probe of its own. In nats a token, 0 at best. The embedded model
 has seen translations with their sources and can also score a text given its source, which does
-judge meaning; XMoverScore and COSINE use that by default (lm_given=auto), and take `lm_prior`
-times the probability of the text alone off again: what is left is what the source explains.
+judge meaning; XMoverScore and COSINE use that by default (lm_given=auto). `lm_prior` times the
+score of the text alone can be taken off again: what is left is what the source explains.
 
     mtgauge.load("fluency")                          # the embedded model
     mtgauge.load("fluency:lm=gpt2,preset=paper2020")
@@ -51,7 +51,7 @@ LM_PRESETS: dict[str, dict[str, Any]] = {
         "lm_bos": True,
         "lm_short": "floor",
         "lm_given": "auto",
-        "lm_prior": 0.3,
+        "lm_prior": 0.0,
         "unescape": True,
         "lowercase": "auto",
     },

@@ -98,7 +98,7 @@ class XMoverScore(ContextualMetric):
             "form": "one_minus",
             "remap_side": "source",
             "remap_form": "dot",
-            "lm_weight": 0.125,
+            "lm_weight": 0.05,
             "copy_penalty": 0.5,
         },
         "paper2020": LM_PRESETS["paper2020"]

@@ -9,23 +9,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
 
 from mtgauge.errors import ResourceError
-from mtgauge.train.graph import Float
 from mtgauge.train.model import Causal, Shape
-from mtgauge.train.restore import Tables, blocks, matrix
-
-
-def _pieces(tables: Tables) -> Float:
-    """The piece table, whose rows stay as they are: it is looked up as well as multiplied by."""
-    if tables["pieces.w"].ndim == 3:
-        return matrix(tables, "pieces")
-    whole, scale = tables["pieces.w"].astype(np.float32), tables["pieces.s"].astype(np.float32)
-    return np.asarray(whole * scale[:, None])
+from mtgauge.train.restore import blocks, matrix, pieces
 
 
 def causal_from_onnx(path: Path) -> Causal:
@@ -34,7 +24,7 @@ def causal_from_onnx(path: Path) -> Causal:
     try:
         read = blocks(list(graph.node), tables, [], ["norm"])
         found = read.weights | {
-            "pieces.weight": _pieces(tables),
+            "pieces.weight": pieces(tables),
             "widen.weight": matrix(tables, "widen"),
             "narrow.weight": matrix(tables, "narrow"),
         }

@@ -37,7 +37,7 @@ def encoder_from_onnx(path: Path) -> Encoder:
     nodes = list(graph.node)
     try:
         read = blocks(nodes, tables, ["norm"], [])
-        weights = read.weights | {"pieces.weight": _pieces(nodes, tables)}
+        weights = read.weights | {"pieces.weight": pieces(tables)}
         shape = Shape(
             vocabulary=len(weights["pieces.weight"]),
             dim=weights["pieces.weight"].shape[1],
@@ -57,10 +57,8 @@ def encoder_from_onnx(path: Path) -> Encoder:
 
 
 def matrix(tables: Tables, name: str) -> Float:
-    """A weight (out, in) as `Graph.linear` stored it, or as a MatMulNBits around 128."""
+    """A weight (out, in) as `Graph.linear` stored it."""
     whole, scale = tables[name + ".w"].astype(np.float32), tables[name + ".s"].astype(np.float32)
-    if whole.ndim == 3:
-        return np.asarray(((whole - 128) * scale[..., None]).reshape(len(whole), -1))
     return np.asarray(whole.T * scale[:, None] * tables[name + ".f"].astype(np.float32))
 
 
@@ -85,11 +83,7 @@ def blocks(
     return Blocks(found, len(attention), int(heads))
 
 
-def _pieces(nodes: list[onnx.NodeProto], tables: Tables) -> Float:
-    """The encoder's piece table; its scales are whatever else is looked up by input_ids."""
-    scale = next(
-        n.input[0]
-        for n in nodes
-        if n.op_type == "Gather" and n.input[1] == "input_ids" and n.input[0] != "pieces.w"
-    )
-    return np.asarray(tables["pieces.w"].astype(np.float32) * tables[scale].astype(np.float32))
+def pieces(tables: Tables) -> Float:
+    """The piece table, a scale a row."""
+    whole, scale = tables["pieces.w"].astype(np.float32), tables["pieces.s"].astype(np.float32)
+    return np.asarray(whole * scale.reshape(-1, 1))
