@@ -27,6 +27,21 @@ def test_best_of_every_token() -> None:
         np.testing.assert_allclose(columns[b], product.max(axis=0), rtol=1e-5, atol=1e-5)
 
 
+def test_pairs_of_texts_are_named_by_number() -> None:
+    x, x_at, y, y_at = batch(3)
+    pairs = np.array([5, 5, 0]), np.array([1, 2, 2])
+    rows, columns = best_matches(x, x_at, y, y_at, pairs)
+    row, column = 0, 0
+    for a, b in zip(*pairs, strict=True):
+        left, right = x[x_at[a] : x_at[a + 1]], y[y_at[b] : y_at[b + 1]]
+        ends = np.array([0, len(left)]), np.array([0, len(right)])
+        alone = best_matches(left, ends[0], right, ends[1])
+        np.testing.assert_array_equal(rows[row : row + len(left)], alone[0])
+        np.testing.assert_array_equal(columns[column : column + len(right)], alone[1])
+        row, column = row + len(left), column + len(right)
+    assert (row, column) == (len(rows), len(columns))
+
+
 def test_same_bits_in_any_batch_and_with_any_number_of_threads() -> None:
     x, x_at, y, y_at = batch(2)
     rows, columns = best_matches(x, x_at, y, y_at, threads=1)

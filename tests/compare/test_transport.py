@@ -248,6 +248,25 @@ def test_cost_matrices_by_the_formula() -> None:
     np.testing.assert_allclose(single[1], squared[1], rtol=1e-5)
 
 
+def test_pairs_of_texts_are_named_by_number() -> None:
+    rng = np.random.default_rng(12)
+    x, y = rng.normal(size=(9, 4)).astype("f4"), rng.normal(size=(7, 4)).astype("f4")
+    x[4] = 0.0
+    x_at, y_at = np.array([0, 2, 2, 5, 9]), np.array([0, 3, 7])
+    lefts, rights = np.array([2, 0, 2, 3]), np.array([1, 1, 0, 0])
+    for kind in ("euclidean", "sqeuclidean", "cosine"):
+        found = cost_matrices(x, x_at, y, y_at, kind, (lefts, rights))
+        for p, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+            left, right = x[x_at[a] : x_at[a + 1]], y[y_at[b] : y_at[b + 1]]
+            ends = np.array([0, len(left)]), np.array([0, len(right)])
+            alone = cost_matrices(left, ends[0], right, ends[1], kind)[0]
+            np.testing.assert_array_equal(found[p], alone)
+    with pytest.raises(UsageError, match="Left text 1 has no token"):
+        cost_matrices(x, x_at, y, y_at, "euclidean", (np.array([1]), np.array([0])))
+    with pytest.raises(UsageError, match="Right texts of pairs have to be from 0 to 1"):
+        cost_matrices(x, x_at, y, y_at, "euclidean", (np.array([0]), np.array([2])))
+
+
 def test_a_zero_vector_is_at_cosine_distance_one() -> None:
     x, at = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 2])
     assert cost_matrices(x, at, x, at, "cosine")[0].tolist() == [[1.0, 1.0], [1.0, 0.0]]

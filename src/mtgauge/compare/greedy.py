@@ -24,17 +24,24 @@ def best_matches(
     left_offsets: Int,
     right: NDArray[np.floating],
     right_offsets: Int,
+    pairs: tuple[Int, Int] | None = None,
     *,
     threads: int | None = None,
 ) -> tuple[Float, Float]:
-    """The greatest dot product of each left and each right token with one of the other side."""
-    x, x_at, y, y_at = checked_pairs(left, left_offsets, right, right_offsets)
-    rows, columns = np.empty(len(x)), np.empty(len(y))
+    """The greatest dot product of each left and each right token with one of the other side.
+
+    `pairs` are numbers of left and right texts, without them text t meets text t; the tokens of
+    each pair's texts follow one another in the results.
+    """
+    x, x_at, y, y_at, lefts, rights = checked_pairs(left, left_offsets, right, right_offsets, pairs)
+    n, m = np.diff(x_at)[lefts], np.diff(y_at)[rights]
+    rows, columns = np.empty(int(n.sum())), np.empty(int(m.sum()))
+    rows_at, columns_at = np.cumsum(n) - n, np.cumsum(m) - m
 
     def run(lo: int, hi: int) -> None:
-        best_range(x, x_at, y, y_at, lo, hi, rows, columns)
+        best_range(x, x_at, lefts, y, y_at, rights, lo, hi, rows, rows_at, columns, columns_at)
 
-    in_parallel(run, np.diff(x_at) * np.diff(y_at) * float(x.shape[1]), threads)
+    in_parallel(run, n * m * float(x.shape[1]), threads)
     return rows, columns
 
 

@@ -277,29 +277,38 @@ def dot_four(x, i, y, j, last):
 
 
 @kernel
-def squared_range(x, x_at, y, y_at, starts, lo, hi, flat):
-    """Squared Euclidean distances by differences: equal points are exactly 0 apart."""
+def squared_range(x, x_at, lefts, y, y_at, rights, starts, lo, hi, flat):
+    """Squared Euclidean distances by differences: equal points are exactly 0 apart.
+
+    Pair p is text lefts[p] of x with text rights[p] of y; text t has rows x_at[t] to x_at[t + 1].
+    """
     for p in range(lo, hi):
         at = starts[p]
-        for i in range(x_at[p], x_at[p + 1]):
-            for j in range(y_at[p], y_at[p + 1], 4):
-                four = _squared_four(x, i, y, j, y_at[p + 1] - 1)
-                for k in range(min(4, y_at[p + 1] - j)):
+        y_start, y_end = y_at[rights[p]], y_at[rights[p] + 1]
+        for i in range(x_at[lefts[p]], x_at[lefts[p] + 1]):
+            for j in range(y_start, y_end, 4):
+                four = _squared_four(x, i, y, j, y_end - 1)
+                for k in range(min(4, y_end - j)):
                     flat[at] = four[k]
                     at += 1
 
 
 @kernel
-def best_range(x, x_at, y, y_at, lo, hi, rows, columns):
-    """rows[i] = max_j x_i . y_j and columns[j] = max_i x_i . y_j within each pair."""
+def best_range(x, x_at, lefts, y, y_at, rights, lo, hi, rows, rows_at, columns, columns_at):
+    """The best dot product of each unit of pair p (see `squared_range`) with one of the other side.
+
+    Those of the left text are written from rows_at[p] on, of the right one from columns_at[p] on.
+    """
     for p in range(lo, hi):
-        for j in range(y_at[p], y_at[p + 1]):
-            columns[j] = -np.inf
-        for i in range(x_at[p], x_at[p + 1]):
+        x_start, y_start, y_end = x_at[lefts[p]], y_at[rights[p]], y_at[rights[p] + 1]
+        row, column = rows_at[p], columns_at[p] - y_start
+        for j in range(y_start, y_end):
+            columns[column + j] = -np.inf
+        for i in range(x_start, x_at[lefts[p] + 1]):
             best = -np.inf
-            for j in range(y_at[p], y_at[p + 1], 4):
-                four = dot_four(x, i, y, j, y_at[p + 1] - 1)
-                for k in range(min(4, y_at[p + 1] - j)):
+            for j in range(y_start, y_end, 4):
+                four = dot_four(x, i, y, j, y_end - 1)
+                for k in range(min(4, y_end - j)):
                     best = max(best, four[k])
-                    columns[j + k] = max(columns[j + k], four[k])
-            rows[i] = best
+                    columns[column + j + k] = max(columns[column + j + k], four[k])
+            rows[row + i - x_start] = best

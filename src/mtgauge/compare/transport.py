@@ -122,36 +122,40 @@ def cost_matrices(
     right: NDArray[np.floating],
     right_offsets: Int,
     kind: Kind = "euclidean",
+    pairs: tuple[Int, Int] | None = None,
     *,
     threads: int | None = None,
 ) -> Ragged:
-    """Ground distances of every pair of a batch.
+    """Ground distances of every pair of texts.
 
-    left (all tokens, d) with left_offsets (pairs + 1): tokens left_offsets[p] to
-    left_offsets[p + 1] belong to pair p; right likewise. Distances are summed from differences in
-    the precision of the vectors, so equal tokens are exactly 0 apart. `cosine` is 1 - cos, in
-    [0, 2]; a zero vector is at distance 1 from everything.
+    left (all tokens, d) with left_offsets (texts + 1): tokens left_offsets[t] to
+    left_offsets[t + 1] belong to text t; right likewise. `pairs` are numbers of left and right
+    texts; without them, text t meets text t. Distances are summed from differences in the precision
+    of the vectors, so equal tokens are exactly 0 apart. `cosine` is 1 - cos, in [0, 2]; a zero
+    vector is at distance 1 from everything.
     """
     if kind not in ("euclidean", "sqeuclidean", "cosine"):
         raise UsageError(f"No ground distance {kind!r}: euclidean, sqeuclidean or cosine.")
-    x, x_at, y, y_at = checked_pairs(left, left_offsets, right, right_offsets)
-    shapes = np.stack([np.diff(x_at), np.diff(y_at)], axis=1)
+    x, x_at, y, y_at, lefts, rights = checked_pairs(left, left_offsets, right, right_offsets, pairs)
+    shapes = np.stack([np.diff(x_at)[lefts], np.diff(y_at)[rights]], axis=1)
     sizes = shapes.prod(axis=1)
     packed = Ragged(np.empty(int(sizes.sum())), shapes)
     if kind == "cosine":
         (x, x_zero), (y, y_zero) = _unit(x), _unit(y)
 
     def run(lo: int, hi: int) -> None:
-        kernels.squared_range(x, x_at, y, y_at, packed.starts, lo, hi, packed.flat)
+        kernels.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
 
     in_parallel(run, sizes * float(x.shape[1]), threads)
     if kind == "euclidean":
         np.sqrt(packed.flat, out=packed.flat)
     elif kind == "cosine":  # |x - y|^2 = 2 - 2 cos for unit vectors
         np.multiply(packed.flat, 0.5, out=packed.flat)
-        for p in np.flatnonzero(_any_in(x_zero, x_at) | _any_in(y_zero, y_at)).tolist():
-            packed[p][x_zero[x_at[p] : x_at[p + 1]], :] = 1.0
-            packed[p][:, y_zero[y_at[p] : y_at[p + 1]]] = 1.0
+        odd = _any_in(x_zero, x_at)[lefts] | _any_in(y_zero, y_at)[rights]
+        for p in np.flatnonzero(odd).tolist():
+            a, b = lefts[p], rights[p]
+            packed[p][x_zero[x_at[a] : x_at[a + 1]], :] = 1.0
+            packed[p][:, y_zero[y_at[b] : y_at[b + 1]]] = 1.0
     return packed
 
 
@@ -170,16 +174,27 @@ def checked_pairs(
     left_offsets: Int,
     right: NDArray[np.floating],
     right_offsets: Int,
-) -> tuple[NDArray[np.floating], Int, NDArray[np.floating], Int]:
-    """Both sides as contiguous arrays of one type, or an error that says what does not fit."""
+    pairs: tuple[Int, Int] | None,
+) -> tuple[NDArray[np.floating], Int, NDArray[np.floating], Int, Int, Int]:
+    """Both sides as contiguous arrays of one type and the texts of each pair, or an error that
+    says what does not fit."""
     x, x_at = _checked_vectors(left, left_offsets)
     y, y_at = _checked_vectors(right, right_offsets)
-    if len(x_at) != len(y_at) or x.shape[1] != y.shape[1]:
+    if pairs is None:
+        pairs = np.arange(len(x_at) - 1), np.arange(len(y_at) - 1)
+    lefts, rights = (np.asarray(side, dtype=np.int64) for side in pairs)
+    if len(lefts) != len(rights) or x.shape[1] != y.shape[1]:
         raise UsageError(
-            f"{len(x_at) - 1} and {len(y_at) - 1} texts of {x.shape[1]} and {y.shape[1]} "
+            f"{len(lefts)} and {len(rights)} texts of {x.shape[1]} and {y.shape[1]} "
             "dimensions: both sides need the same numbers."
         )
-    return x, x_at, y.astype(x.dtype, copy=False), y_at
+    for side, texts, at in (("Left", lefts, x_at), ("Right", rights, y_at)):
+        if len(texts) and not 0 <= texts.min() <= texts.max() < len(at) - 1:
+            raise UsageError(f"{side} texts of pairs have to be from 0 to {len(at) - 2}.")
+        empty = texts[at[texts + 1] <= at[texts]]
+        if len(empty):
+            raise UsageError(f"{side} text {empty[0]} has no token: a pair needs one at least.")
+    return x, x_at, y.astype(x.dtype, copy=False), y_at, lefts, rights
 
 
 def _checked_vectors(
@@ -193,9 +208,6 @@ def _checked_vectors(
         raise UsageError(f"Token vectors have shape {vectors.shape}: they need (tokens, d).")
     if offsets.ndim != 1 or offsets[0] != 0 or offsets[-1] != len(vectors):
         raise UsageError(f"Offsets have to run from 0 to the number of tokens, {len(vectors)}.")
-    empty = np.flatnonzero(np.diff(offsets) <= 0)
-    if len(empty):
-        raise UsageError(f"Text {empty[0]} has no token: transport needs one at least.")
     return vectors, offsets
 
 

@@ -36,7 +36,9 @@ def greedy(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> Floa
 
     x_rows, x_offsets = take(left.offsets, lefts)
     y_rows, y_offsets = take(right.offsets, rights)
-    x_best, y_best = best_matches(left.vectors[x_rows], x_offsets, right.vectors[y_rows], y_offsets)
+    x_best, y_best = best_matches(
+        left.vectors, left.offsets, right.vectors, right.offsets, (lefts, rights)
+    )
     scores = np.zeros((len(lefts), 3))
     scores[:, 0] = segment_means(y_best, y_offsets, right.weights[y_rows])
     scores[:, 1] = segment_means(x_best, x_offsets, left.weights[x_rows])
@@ -74,12 +76,13 @@ def travel(
     """Least cost of moving each left text's units onto its right text's, for p pairs."""
     from mtgauge.compare.transport import cost_matrices, transport
 
-    x_rows, x_offsets = take(left.offsets, lefts)
-    y_rows, y_offsets = take(right.offsets, rights)
-    kind = KINDS[distance]
-    costs = cost_matrices(left.vectors[x_rows], x_offsets, right.vectors[y_rows], y_offsets, kind)
+    costs = cost_matrices(
+        left.vectors, left.offsets, right.vectors, right.offsets, KINDS[distance], (lefts, rights)
+    )
     weights = None
     if not (left.uniform and right.uniform):
+        x_rows, x_offsets = take(left.offsets, lefts)
+        y_rows, y_offsets = take(right.offsets, rights)
         x_parts = np.split(left.weights[x_rows], x_offsets[1:-1])
         y_parts = np.split(right.weights[y_rows], y_offsets[1:-1])
         weights = list(zip(x_parts, y_parts, strict=True))
