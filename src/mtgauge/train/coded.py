@@ -119,12 +119,16 @@ class Coded:
 
 
 def code(
-    parts: Sequence[Rows], tokenize: Callable[[Sequence[str]], list[list[int]]]
+    parts: Sequence[Rows],
+    tokenize: Callable[[Sequence[str]], list[list[int]]],
+    wanted: Sequence[str] = COLUMNS,
 ) -> list[Coded]:
-    """Rows with one book for all parts."""
-    columns = [
-        {"hyp": rows.hypotheses, "src": rows.sources, "ref": rows.references} for rows in parts
-    ]
+    """Rows with one book for all parts; texts of columns that are not wanted are left out."""
+    columns: list[dict[str, Sequence[str | None]]] = []
+    for rows in parts:
+        own = {"hyp": rows.hypotheses, "src": rows.sources, "ref": rows.references}
+        nothing = [None] * len(rows)
+        columns.append({name: own[name] if name in wanted else nothing for name in COLUMNS})
     texts = sorted({t for part in columns for column in part.values() for t in column if t})
     has_empty = any(t == "" for part in columns for column in part.values() for t in column)
     texts = [""] * has_empty + texts

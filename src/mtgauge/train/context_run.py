@@ -40,6 +40,7 @@ class Setting:
     encoder: Encoder | None
     folder: EncoderFolder | None
     languages: tuple[str, ...]
+    columns: tuple[str, ...]
 
     @property
     def tokenizer_digest(self) -> str:
@@ -52,12 +53,13 @@ class Setting:
 
 def prepare(args: argparse.Namespace) -> Setting:
     """Live vectors on a GPU and for prepared data, stored ones elsewhere."""
+    columns = ("hyp", args.view)
     is_folder = model_folder(args.encoder, "encoder") is not None
     if is_folder and (pick_device(args.device).type != "cpu" or args.judged is not None):
         folder = read_folder(args.encoder)
-        return Setting(None, folder, folder.languages)
+        return Setting(None, folder, folder.languages, columns)
     encoder = load_encoder(args.encoder)
-    return Setting(encoder, None, encoder.languages)
+    return Setting(encoder, None, encoder.languages, columns)
 
 
 def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from mtgauge.train.graph import Graph
 from mtgauge.train.regressor_model import EmbeddedPairs, Regressor
 
 _OPSET = 18
+WARM_FACTS = ("steps", "epochs", "seconds", "mean", "warm")  # of an earlier run, for the card
 
 
 def write_context(out: Path, model: ContextModel, card: dict[str, Any]) -> None:
@@ -156,7 +157,8 @@ def load_warm(path: Path, model: nn.Module) -> dict[str, Any]:
             "say the same --pool, --head, --hidden, --views and --freeze-embeddings."
         )
     model.load_state_dict(tensors, strict=False)
-    return {"warm": json.loads(header.get("facts", "{}"))}
+    facts = json.loads(header.get("facts", "{}"))
+    return {"warm": {name: facts[name] for name in WARM_FACTS if name in facts}}
 
 
 class _Mixed(nn.Module):

@@ -22,6 +22,7 @@ from mtgauge.encode.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.batching import calibration, rounded
+from mtgauge.train.coded import COLUMNS
 from mtgauge.train.encoder import load_encoder
 from mtgauge.train.folder import load_warm, write_regressor, write_weights
 from mtgauge.train.loop import Plan, pick_device
@@ -39,6 +40,7 @@ class EncoderFolder:
 
     tokenizer: Path
     languages: tuple[str, ...]
+    columns: tuple[str, ...] = COLUMNS
 
     @cached_property
     def tokenizer_digest(self) -> str:
@@ -60,6 +62,7 @@ class Setting:
     packer: Packer
     views: dict[str, float]
     language_numbers: dict[str, int] | None
+    columns: tuple[str, ...] = COLUMNS
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -186,7 +189,8 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
-        kept.task.forget()
+        if args.epochs:  # the best weights are not the last ones that were validated
+            kept.task.forget()
         kept.task.choose_answers()
         test = data.test and kept.task.correlations(data.test)
     tested = {"test_pearson": rounded(test)} if test else {}

@@ -166,6 +166,8 @@ class Reader(Protocol):
     def languages(self) -> tuple[str, ...]: ...
     @property
     def tokenizer_digest(self) -> str: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...  # the texts that are read: hyp, src, ref
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]: ...
 
 
@@ -189,7 +191,7 @@ def load_data(args: argparse.Namespace, setting: Reader) -> Data:
         data = Data(parts["train"], parts["dev"], parts.get("test"), facts)
     else:
         known = [rows for rows in read_rows(args, setting.languages) if rows is not None]
-        train, dev, *tests = coded.code(known, setting.tokenize)
+        train, dev, *tests = coded.code(known, setting.tokenize, setting.columns)
         test = tests[0] if tests else None
         data = Data(train, dev, test, data_facts(args, train, dev))
     if args.limit is not None:
