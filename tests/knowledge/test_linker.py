@@ -105,6 +105,7 @@ def test_names_of_people_in_several_scripts(linker: KnowledgeLinker) -> None:
     english = {m.text: set(m.ids) for m in linker.link(["Then Merkel met Modi."], "en")[0]}
     for lang, text, surface, name in (
         ("ru", "Вчера приехала Меркель.", "Меркель", "Merkel"),
+        ("cs", "Mluvil s Merkelem.", "Merkelem", "Merkel"),
         ("zh", "我们见到了默克尔。", "默克尔", "Merkel"),
         ("gu", "મોદી ત્યાં હતા.", "મોદી", "Modi"),
     ):

@@ -113,7 +113,10 @@ def test_weak_mentions_support_but_are_not_counted() -> None:
     assert agree([], [mention("Russian", "ru", weak=True)]).invented == []
 
 
-def test_a_lost_place_gets_a_second_chance_by_sound() -> None:
+def test_known_names_are_not_met_by_sound_but_chinese_ones_are() -> None:
     lost = agree([mention("Харьков", "x:1")], [])
     found = agree_on_names(lost, "He came from Kharkov.", [], ([], []), lambda id: ())
-    assert [t.text for _, t in found.matched] == ["Kharkov"]
+    assert [m.text for m in found.lost] == ["Харьков"]
+    lost = agree([mention("王沪宁", "x:2")._replace(category="person")], [])
+    found = agree_on_names(lost, "They met Wang Huning.", [], ([], []), lambda id: ())
+    assert [t.text for _, t in found.matched] == ["Huning"]

@@ -66,7 +66,8 @@ def agree_on_names(
     """The agreement with provisional names (of both sides) added, and second chances for lost ones.
 
     A known name may be kept in `text` as a word derived from one of its names in the target
-    language (`names_of`), or in a spelling that the knowledge base does not list.
+    language (`names_of`). It is not met by its sound: a system that transcribes what has an
+    established name has lost it. Chinese characters are, since their sound is exact.
     """
     spelt = [m for m in found.lost if m.category in _SPELT]
     dates = [m for m in found.lost if m.category == "date"]
@@ -78,7 +79,7 @@ def agree_on_names(
             derived = meet_derived(mention, forms, text, [*taken, *met.values()]) if forms else None
             if derived is not None:
                 met[mention] = derived
-        open_names = [*names[0], *(m for m in spelt if m not in met)]
+        open_names = [*names[0], *(m for m in spelt if m not in met and ord(m.text[0]) in _CHINESE)]
         met |= meet(open_names, text, [*taken, *met.values()])
     lost = [m for m in [*found.lost, *names[0]] if m not in met]
     begins = {m.begin for m in met.values()}
@@ -99,6 +100,7 @@ def find_names(
     return [finder.find(text, mentions) for text, mentions in zip(texts, known, strict=True)]
 
 
+_CHINESE = range(0x4E00, 0xA000)
 _SPELT = frozenset({"place", "organisation", "person", "name"})
 
 

@@ -35,6 +35,7 @@ from mtgauge.knowledge.spelt import SpeltNumbers
 from mtgauge.knowledge.store import SPACELESS_SCRIPTS, KnowledgeBase, script_of
 
 _NOUNS_ARE_CAPITALISED = frozenset({"de", "lb"})
+_HARDLY_INFLECTED = frozenset({"en", "de"})
 _GLUE = frozenset(" \u00a0-‑'’.·&")  # what may stand between the words of one name
 _UNCOUNTED = frozenset({"scale"})
 _GUESSES = 3
@@ -200,7 +201,8 @@ class _Matcher:
         if self._may_be_cut(word):
             guessed = map(self._index.branch, morphology(self._lang).guesses(word))
             taken = tuple(islice(filter(None, guessed), _GUESSES))
-            if branches or morphology(self._lang).is_common(word):
+            unsure = self._lang not in _HARDLY_INFLECTED and all(map(_is_unsure, branches))
+            if (branches and not unsure) or morphology(self._lang).is_common(word):
                 # the word is accounted for: only as part of a longer name ("Латинской Америке")
                 taken = tuple(branch.longer_names() for branch in taken if branch.longer)
             branches += taken
