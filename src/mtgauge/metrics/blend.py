@@ -42,9 +42,9 @@ class Blend(Metric):
     def __init__(
         self,
         components: tuple[str, ...] = ("chrf", "kobe"),
-        centres: tuple[float, ...] = (52.1679, 0.9099),
-        scales: tuple[float, ...] = (16.2665, 0.2294),
-        weights: tuple[float, ...] = (0.5685, 0.0664),
+        centres: tuple[float, ...] = (52.1679, 0.8873),
+        scales: tuple[float, ...] = (16.2665, 0.2526),
+        weights: tuple[float, ...] = (0.5684, 0.0587),
     ) -> None:
         self.components = components
         self.centres = centres
