@@ -22,12 +22,12 @@ COMMANDS = {
     "demo": ("mtgauge.commands.demo", "the main job on example data in the package"),
     "metrics": ("mtgauge.commands.metrics", "what metrics there are, and how to read them"),
     "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
-    "meta": ("mtgauge.meta.command", "how far a metric agrees with human judgements"),
-    "probe": ("mtgauge.meta.probe_command", "does a metric prefer translationese?"),
-    "remap": ("mtgauge.encode.remap_command", "fit and inspect remapped vector spaces (CLP, UMD)"),
-    "vectors": ("mtgauge.encode.vectors_command", "convert and inspect word-vector files"),
+    "meta": ("mtgauge.commands.meta", "how far a metric agrees with human judgements"),
+    "probe": ("mtgauge.commands.probe", "does a metric prefer translationese?"),
+    "remap": ("mtgauge.commands.remap", "fit and inspect remapped vector spaces (CLP, UMD)"),
+    "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
-    "kb": ("mtgauge.knowledge.command", "build, inspect and try a knowledge base"),
+    "kb": ("mtgauge.commands.kb", "build, inspect and try a knowledge base"),
     "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
 }
 
