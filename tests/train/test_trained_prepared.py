@@ -68,6 +68,21 @@ def test_another_tokenizer_and_other_files_are_refused(home: Path, tmp_path: Pat
             "--encoder", home / "encoder", "--out", tmp_path)  # fmt: skip
 
 
+def test_texts_that_nobody_reads_are_not_kept(home: Path) -> None:
+    """A head that compares with references encodes no source."""
+    rows = judged.read([home / "train.tsv"])
+    (found,) = coded.code([rows], lambda texts: [[] for _ in texts], ("hyp", "ref"))
+    assert found.book.texts is not None
+    assert not set(found.book.texts) & set(rows.sources)
+    assert (found.numbers["src"] == -1).all()
+
+
+def test_a_run_without_time_is_refused(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--minutes 0"):
+        run("ruse", "--judged", home / "judged.npz", "--encoder", home / "encoder",
+            "--minutes", 0, "--out", tmp_path)  # fmt: skip
+
+
 def test_a_run_goes_on_with_the_weights_of_another(home: Path, tmp_path: Path) -> None:
     data = ("--judged", home / "judged.npz", "--encoder", home / "encoder", "--freeze-embeddings")
     run("regressor", *data, *SMALL, "--epochs", 1, "--rate", "1e-3", "--weights-only",
