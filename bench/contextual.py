@@ -1,7 +1,7 @@
 """How fast XMoverScore is, beside the papers' per-pair procedure: one run, one encoder, ratios.
 
     python bench/contextual.py                          # 6 x 384, 5 systems x 1,000 segments
-    python bench/contextual.py --size base --segments 100
+    python bench/contextual.py --size base --shares     # 12 x 768, without the peer
     python bench/contextual.py --encoder embedded       # an encoder of yours: shares only
     python bench/contextual.py --memory                 # peak memory of 100,000 segments
 
@@ -125,6 +125,20 @@ def beside_the_papers(size: str, systems: int, segments: int) -> None:
             )
 
 
+def shares(size: str, systems: int, segments: int) -> None:
+    """Shares of a random encoder: in float32, and in int8 where fitting does not take minutes."""
+    batch = Segments(texts(segments * systems), texts(segments) * systems)
+    print(f"{size} encoder, {systems} systems x {segments} segments")
+    layer = SIZES[size][0] * 2 // 3
+    with tempfile.TemporaryDirectory() as name:
+        folder, small = Path(name) / "bert", Path(name) / "int8"
+        random_bert(folder, size)
+        ours(str(folder), batch, layer, "float32").print("float32")
+        if size == "small":
+            int8_of(folder, small)
+            ours(str(small), batch, layer, "auto").print("int8")
+
+
 def one_encoder(spec: str, segments: int) -> None:
     encoder = encode.load_encoder(spec)
     source, hypotheses = (texts(segments, known_words(encoder)) for _ in range(2))
@@ -140,10 +154,10 @@ def known_words(encoder: Encoder) -> NDArray[np.str_]:
 def memory(segments: int) -> None:
     """Peak memory of many segments by the chunks of a run, vectors remembered as by default.
 
-    Layer 1 of the embedded encoder, as wide as all the others, so that it does not take an hour.
+    Layer 0 of the embedded encoder, as wide as all the others, so that it does not take an hour.
     """
     words = known_words(encode.load_encoder("embedded"))
-    metric = metric_for("embedded", 1)
+    metric = metric_for("embedded", 0)
     start = time.perf_counter()
     for done in range(0, segments, CHUNK):
         metric.statistics(Segments(texts(CHUNK, words), texts(CHUNK, words)))
@@ -160,6 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--encoder", help="measure this one instead, without the peer")
+    parser.add_argument("--shares", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--systems", type=int, default=5)
     parser.add_argument("--segments", type=int, help="of a system (1,000; 100,000 for --memory)")
@@ -169,6 +184,8 @@ def main() -> None:
         memory(args.segments or 100_000)
     elif args.encoder:
         one_encoder(args.encoder, args.segments or 1000)
+    elif args.shares:
+        shares(args.size, args.systems, args.segments or 100)
     else:
         beside_the_papers(args.size, args.systems, args.segments or 1000)
     print(f"peak memory of the process {peak_memory():.2f} GB")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mtgauge.encode.encoder import BoolArray, Tokens, TokenVectors, Vectors
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
 
-BLOCK = 1024  # units
+BLOCK = 24_000  # numbers at once: few enough to stay in the cache, and to need no fresh pages
 Pieces = Literal["all", "first", "mean"]
 FloatArray = NDArray[np.float64]
 
@@ -120,13 +120,15 @@ def _mixed(
 ) -> Vectors:
     """Sum over parts of rows `at` of the vectors times `share`, in blocks that stay in cache."""
     out = np.empty((len(parts[0][0]), vectors.shape[1]), dtype=np.float32)
-    for start in range(0, len(out), BLOCK):
-        block = out[start : start + BLOCK]
+    size = max(BLOCK // max(vectors.shape[1], 1), 1)
+    for start in range(0, len(out), size):
+        here = slice(start, start + size)
+        block = out[here]
         block[:] = 0.0
         for at, share in parts:
-            part = vectors[at[start : start + BLOCK]]
+            part = vectors[at[here]]
             if share is not None:
-                part *= share[start : start + BLOCK, None]
+                part *= share[here, None]
             block += part
         if normalise:
             norms = np.sqrt(np.einsum("nd,nd->n", block, block))
