@@ -186,9 +186,9 @@ def test_the_language_model_may_be_given_the_source() -> None:
     logprobs, offsets = model.logprobs(BATCH.hypotheses, given=BATCH.sources)
     plain = load(spec(lm="off")).statistics(BATCH)[:, 0]
     alone = mean_scores(*model.logprobs(BATCH.hypotheses))
-    want = plain + 0.125 * (mean_scores(logprobs, offsets) - 0.3 * alone)
+    want = plain + 0.2 * (mean_scores(logprobs, offsets) - 0.3 * alone)
     for given in ("source", "auto"):
-        found = load(spec(lm_given=given))
+        found = load(spec(lm_given=given, lm_weight="0.2", lm_prior="0.3"))
         np.testing.assert_allclose(found.statistics(BATCH)[:, 0], want, atol=1e-6)
         assert "/source" in found.versions()["language_model"]
     hub = load(spec(HUB, lm_given="auto"))
