@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import contextlib
 import os
 import signal
 import subprocess
@@ -265,8 +266,11 @@ def test_interrupt(files: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.write(write, b"word\n" * 50_000)  # more than a pipe holds: returns once it is being read
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    for _ in range(6):  # an interrupt that falls into a finaliser is lost, here as anywhere
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            _, err = process.communicate(timeout=10)
+            break
     os.close(read)
     os.close(write)
     assert process.returncode == 130
