@@ -64,6 +64,10 @@ def run_fit(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     if args.unit == "sentence" and args.lexicon is not None:
         raise UsageError("--lexicon pairs words: it does not go with --unit sentence.")
+    if args.align != "encoder" and (args.unit == "sentence" or args.lexicon is not None):
+        raise UsageError(
+            "--align pairs words itself: it goes neither with --lexicon nor sentences."
+        )
     sources, targets = parallel(args.source, args.target, args.pairs)
     x, z, facts = vectors(args, sources, targets)
     remap = remaps.fit(x, z, facts)

@@ -127,6 +127,11 @@ class ModelFolder:
                 part = Path(scratch) / path.name
                 part.write_bytes(keep_outputs(path.read_bytes(), outputs))
                 return onnxruntime.InferenceSession(part, options, providers=providers)
+        except OSError as error:
+            raise ResourceError(
+                f"{path} cannot be opened ({error}). It is copied to a temporary file of "
+                f"{path.stat().st_size / 1e6:.0f} MB: TMPDIR has to name a folder with room."
+            ) from None
         except Exception as error:  # onnxruntime has one class per status, and no common base
             raise ResourceError(
                 f"{path} cannot be loaded for {', '.join(outputs)} ({error}). Fetch it again, or "

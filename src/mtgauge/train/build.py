@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tokenizers import Tokenizer
 
-from mtgauge.train.corpus import Side, pack, pieces_of_types, read_pairs, train_tokenizer, unpack
+from mtgauge.errors import InputError
+from mtgauge.train.corpus import (
+    Side,
+    as_written,
+    pack,
+    pieces_of_types,
+    read_pairs,
+    train_tokenizer,
+    unpack,
+)
 from mtgauge.train.lexicon import Translations, confusions, learn
 from mtgauge.train.prepare import MARK, load_pairs, load_types, prepare
 
@@ -60,10 +69,16 @@ def build(
     most: int = 0,
     workers: int = 2,
 ) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     files: dict[str, list[Path]] = {}
     for file in [*sorted(parallel.glob("??-en.tsv*")), *(extra or [])]:
         files.setdefault(file.name[:2], []).append(file)
+    if not files:
+        raise InputError(
+            "no parallel text here",
+            file=str(parallel),
+            remedy="put files named XX-en.tsv there (.gz, .xz or .zst too), XX being a language",
+        )
+    out.mkdir(parents=True, exist_ok=True)
     own = out / "tokenizer.json"
     if tokenizer_file is not None:
         own.write_bytes(tokenizer_file.read_bytes())
@@ -127,22 +142,14 @@ def _marked(tokenizer: Tokenizer, types: list[str]) -> Side:
     return Side.of(rows)
 
 
-TAILS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # what follows an apostrophe
-OPENING = frozenset('"([{$#@&*+/=<')
-
-
-def as_written(word: str) -> str:
-    """A word with the space before it that running English text would have."""
-    close = word in TAILS or (len(word) == 1 and not word.isalnum() and word not in OPENING)
-    return word if close else " " + word
-
-
 def add_reader(out: Path, gguf_file: Path) -> None:
     """Pieces of every type in the vocabulary of the language model's teacher, into pieces.npz."""
     from mtgauge.train.reader import tokenizer
 
     types = [as_written(t.removeprefix(MARK)) for t in load_types(out)]
-    side = pieces_of_types(tokenizer(gguf_file), types, 8)
+    theirs = tokenizer(gguf_file)
+    theirs.save(str(out / "reader.json"))
+    side = pieces_of_types(theirs, types, 8)
     with np.load(out / "pieces.npz", allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     arrays["reader"] = np.frombuffer(pack(side.flat), np.uint8)

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import onnx
 import torch
 from onnx import numpy_helper
 
 from mtgauge.errors import ResourceError
 from mtgauge.train.model import Causal, Shape
-from mtgauge.train.restore import blocks, matrix, pieces
+from mtgauge.train.restore import blocks, matrix, pieces, read_graph
 
 
 def causal_from_onnx(path: Path) -> Causal:
-    graph = onnx.load(path).graph
+    graph = read_graph(path)
     tables = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     try:
         read = blocks(list(graph.node), tables, [], ["norm"])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -169,13 +170,15 @@ def save(
             arrays[f"{name}.{column}"] = getattr(part, column).astype(np.float32)
         for column in ("lps", "files"):
             known, at = np.unique(getattr(part, column), return_inverse=True)
-            arrays[f"{name}.{column}"] = at.astype(np.uint8)
+            arrays[f"{name}.{column}"] = at.astype(np.uint32)
             arrays[f"{name}.{column}.names"] = known.astype("U")
     book = next(iter(parts.values())).book
     header = json.dumps({"parts": list(parts), "tokenizer": tokenizer, "facts": facts})
-    arrays |= {"flat": book.flat, "lengths": book.lengths.astype(np.uint16)}
+    arrays |= {"flat": book.flat, "lengths": book.lengths.astype(np.uint32)}
     write = np.savez_compressed if small else np.savez
-    write(path, header=np.array(header), **arrays)  # type: ignore[arg-type]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as handle:  # under exactly this name
+        write(handle, header=np.array(header), **arrays)  # type: ignore[arg-type]
 
 
 def load(path: Path, tokenizer: str) -> tuple[dict[str, Coded], dict[str, Any]]:
@@ -187,7 +190,7 @@ def load(path: Path, tokenizer: str) -> tuple[dict[str, Coded], dict[str, Any]]:
         start = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
         book = Book(arrays["flat"], start)
         parts = {name: _part(name, arrays, book) for name in header["parts"]}
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InputError(
             f"no prepared judgements ({error})",
             file=path,

@@ -244,6 +244,16 @@ class Side:
         return Side(self.flat[np.repeat(self.start[rows], lengths) + inside], start)
 
 
+TAILS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # what follows an apostrophe
+OPENING = frozenset('"([{$#@&*+/=<')
+
+
+def as_written(word: str) -> str:
+    """A word with the space before it that running English text would have."""
+    close = word in TAILS or (len(word) == 1 and not word.isalnum() and word not in OPENING)
+    return word if close else " " + word
+
+
 def pieces_of_types(tokenizer: Tokenizer, types: Sequence[str], most: int = 8) -> Side:
     """Piece numbers of each type, at most `most` (a longer word is cut)."""
     encoded = tokenizer.encode_batch_fast(list(types), add_special_tokens=False)

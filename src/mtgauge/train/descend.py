@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.model import Shape
 
 
@@ -35,6 +36,17 @@ class Schedule:
     save_every: float = 150.0
     first_share: float = 0.0  # of the schedule behind us when the run begins
     last_share: float = 1.0  # and when it ends
+
+    def check(self) -> None:
+        if self.steps <= 0 and self.seconds <= 0:
+            raise UsageError("Say how long to train: --steps or --seconds.")
+        if self.warm < 1:
+            raise UsageError(f"--warm {self.warm}: the rate rises over one step at least.")
+        if not 0 <= self.first_share < self.last_share <= 1:
+            raise UsageError(
+                f"--behind {self.first_share} --until {self.last_share}: these are shares of the "
+                "schedule, the first smaller than the second."
+            )
 
     def done(self, step: int, spent: float) -> float:
         """The share of this run that is over."""
@@ -59,11 +71,16 @@ def save(model: nn.Module, shape: Shape, path: Path) -> None:
 
 def load_weights(path: Path) -> tuple[dict[str, Tensor], Shape]:
     """What `save` wrote, in float32."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
-    with safe_open(path, "pt") as stored:
-        shape = Shape(**json.loads(stored.metadata()["shape"]))
-        return {name: stored.get_tensor(name).float() for name in stored.keys()}, shape  # noqa: SIM118
+    try:
+        with safe_open(path, "pt") as stored:
+            shape = Shape(**json.loads(stored.metadata()["shape"]))
+            return {name: stored.get_tensor(name).float() for name in stored.keys()}, shape  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ResourceError(
+            f"{path} holds no weights of `mtgauge train encoder` or `fluency` ({error})."
+        ) from None
 
 
 def descend(
@@ -80,6 +97,7 @@ def descend(
     watch: Callable[[], str] | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; weights go to `out`, a log to stderr."""
+    schedule.check()
     device = next(model.parameters()).device
     fused = device.type == "cuda"
     torch.set_float32_matmul_precision("high")

@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from mtgauge.errors import UsageError
 from mtgauge.train import coded
 from mtgauge.train.coded import Book, Coded
 from mtgauge.train.folder import load_warm
@@ -104,6 +105,10 @@ def blended(rows: Coded, teacher: Teacher) -> Coded:
     """Scores into English moved towards the teacher's, the more the fewer people gave them."""
     english = np.char.endswith(rows.lps, "-en") & rows.has(VIEW)
     at = np.flatnonzero(english)
+    if not len(at):
+        raise UsageError("--judged holds no segment into English with a reference to rate.")
+    if (rows.weights[at] >= 1).any():
+        raise UsageError("--judged was distilled before: its scores are no longer people's alone.")
     judges = rows.weights[at] / (1 - rows.weights[at])  # weights are n / (n + 1)
     share = judges / (judges + 2)
     scores, weights = rows.scores.copy(), rows.weights.copy()

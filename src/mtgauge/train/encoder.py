@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mtgauge.errors import UsageError
 from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, MASK
 from mtgauge.train.corrupt import corrupt, expand, flat_rows, framed
@@ -111,6 +112,11 @@ class Losses:
         samples: Samples | None = None,
     ) -> None:  # fmt: skip
         self.corpus, self.teacher, self.student, self.s = corpus, teacher, student, settings
+        if samples is not None and settings.versions <= samples.each:
+            raise UsageError(
+                f"--versions {settings.versions}: {samples.each} of them are machine translations, "
+                "and at least one more has to be made."
+            )
         self.samples, each = samples, samples.each if samples is not None else 0
         # versions made in one way, machine translations first
         self.kinds = [

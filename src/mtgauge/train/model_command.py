@@ -5,7 +5,7 @@
     mtgauge train sample  --corpus CORPUS --teacher FILE... --start DIR/fluency.safetensors
     mtgauge train fluency --corpus CORPUS --out DIR --start DIR/fluency.safetensors --samples ...
     mtgauge train encoder --corpus CORPUS --teacher FILE... --start FILE --out DIR --samples ...
-    mtgauge train export  --weights FILE --corpus CORPUS --out DIR
+    mtgauge train export  --kind encoder --weights FILE --corpus CORPUS --out DIR
 
 `sample` translates a part of the corpus with the language model and lets the teacher rate it; with
 `--samples` the other two learn from that. `encoder` and `fluency` resume from weights alone
@@ -20,11 +20,12 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 
 if TYPE_CHECKING:
+    from mtgauge.train.encoder import Student
     from mtgauge.train.model import Causal, Shape
     from mtgauge.train.samples import Samples
     from mtgauge.train.watch import Judged
@@ -174,8 +175,7 @@ def _encoder(args: argparse.Namespace) -> int:
     student = e.Student(_shape(args, 4 * args.dim), width)
     if args.start:
         weights = _start(args.start)
-        missing, unknown = student.load_state_dict(weights, strict=False)
-        print(f"start: {len(missing)} tensors missing, {len(unknown)} unknown", file=sys.stderr)
+        _begin_with(student, weights, args.start)
     settings = e.Settings(
         steps=args.steps, seconds=args.seconds, words=args.words, versions=args.versions,
         rate=args.rate, seed=args.seed, save_every=args.save_every, first_share=args.behind,
@@ -194,19 +194,31 @@ def _encoder(args: argparse.Namespace) -> int:
     return 0
 
 
-def _samples(args: argparse.Namespace, device: str) -> Samples | None:
-    from mtgauge.train.samples import FILE, Samples
-
-    if not args.samples:
-        return None
-    if not (args.corpus / FILE).exists():
-        raise ResourceError(
-            f"{args.corpus} has no {FILE}: make it by `mtgauge train sample --corpus ...`."
+def _begin_with(student: Student, weights: dict[str, Any], start: Path) -> None:
+    """The encoder from `weights`; heads that only training needs may be missing there."""
+    own = student.state_dict()
+    wrong = [
+        name
+        for name, value in own.items()
+        if name.startswith("encoder.")
+        and (name not in weights or weights[name].shape != value.shape)
+    ]
+    if wrong or not weights.keys() <= own.keys():
+        raise UsageError(
+            f"--start {start} is no encoder of this shape ({len(wrong)} tensors do not fit): see "
+            "--layers, --dim and --heads."
         )
-    return Samples.load(args.corpus, device)
+    missing, _ = student.load_state_dict(weights, strict=False)
+    print(f"start: {len(own) - len(missing)} tensors, {len(missing)} fresh", file=sys.stderr)
 
 
-def _start(path: Path) -> dict[str, object]:
+def _samples(args: argparse.Namespace, device: str) -> Samples | None:
+    from mtgauge.train.samples import Samples
+
+    return Samples.load(args.corpus, device) if args.samples else None
+
+
+def _start(path: Path) -> dict[str, Any]:
     """Weights of a student, from safetensors, int8 rows (.npz) or an exported model (.onnx)."""
     from mtgauge.train.descend import load_weights
     from mtgauge.train.restore import encoder_from_onnx

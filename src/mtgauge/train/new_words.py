@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from mtgauge.train.corpus import Side, pack, pieces_of_types, unpack
+from mtgauge.train.corpus import Side, as_written, pack, pieces_of_types, unpack
 from mtgauge.train.prepare import MARK, load_types
 
 LONGEST = 8  # pieces of a word by which it is told from others
@@ -104,16 +104,23 @@ def _extend(folder: Path, tokenizer: Tokenizer, texts: list[str]) -> NDArray[np.
     bare = [text.replace(MARK, " ").strip() for text in new]
     with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
         arrays = {name: unpack(stored[name].tobytes()) for name in stored.files}
-    theirs = Tokenizer.from_file(str(folder / "teacher.json"))
     made = {}
-    for name, cutter in (("student", tokenizer), ("teacher", theirs)):
-        side = pieces_of_types(cutter, bare, MOST)
+    for name in [name for name in arrays if not name.endswith("_lengths")]:
+        own = name == "student"
+        cutter = tokenizer if own else Tokenizer.from_file(str(folder / f"{name}.json"))
+        spelt = [as_written(text) for text in bare] if name == "reader" else bare
+        side = pieces_of_types(cutter, spelt, MOST)
         made[name] = np.concatenate([arrays[name], side.flat])
         made[name + "_lengths"] = np.concatenate([arrays[name + "_lengths"], side.lengths])
     packed = {name: np.frombuffer(pack(value), np.uint8) for name, value in made.items()}
-    np.savez(folder / "pieces.npz", **packed)  # type: ignore[arg-type]
     english = np.load(folder / "english.npy", allow_pickle=False)
-    np.save(folder / "english.npy", np.concatenate([english, np.zeros(len(new), english.dtype)]))
-    with lzma.open(folder / "types.txt.xz", "wt", encoding="utf-8", preset=0) as handle:
-        handle.write("\n".join([*names, *new]))
+    # all are written before any is put in its place: a killed run leaves the corpus whole
+    with (folder / "pieces.part").open("wb") as handle:
+        np.savez(handle, **packed)  # type: ignore[arg-type]
+    with (folder / "english.part").open("wb") as handle:
+        np.save(handle, np.concatenate([english, np.zeros(len(new), english.dtype)]))
+    with lzma.open(folder / "types.part", "wt", encoding="utf-8", preset=0) as text_file:
+        text_file.write("\n".join([*names, *new]))
+    for part, whole in (("pieces", "npz"), ("english", "npy"), ("types", "txt.xz")):
+        (folder / f"{part}.part").replace(folder / f"{part}.{whole}")
     return np.array([number[text] for text in marked], np.int64)

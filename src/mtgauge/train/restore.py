@@ -2,9 +2,8 @@
 
     encoder = encoder_from_onnx(Path("models/encoder/model.onnx"))
 
-Weights are read where `graph` put them, and unpacked from 8 bits (three axes: the blocks of a
-MatMulNBits, as in older files); the torch model then gives the vectors that onnxruntime gives, up
-to rounding.
+Weights are read where `graph` put them, and unpacked from 8 bits; the torch model then gives the
+vectors that onnxruntime gives, up to rounding.
 """
 
 from __future__ import annotations
@@ -31,8 +30,15 @@ class Blocks(NamedTuple):
     heads: int
 
 
+def read_graph(path: Path) -> onnx.GraphProto:
+    try:
+        return onnx.load(path).graph
+    except Exception as error:  # protobuf raises a class of its own for what is no model
+        raise ResourceError(f"{path} is no ONNX model ({error}).") from None
+
+
 def encoder_from_onnx(path: Path) -> Encoder:
-    graph = onnx.load(path).graph
+    graph = read_graph(path)
     tables = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     nodes = list(graph.node)
     try:
@@ -50,8 +56,8 @@ def encoder_from_onnx(path: Path) -> Encoder:
         encoder.load_state_dict({name: torch.from_numpy(w.copy()) for name, w in weights.items()})
     except (KeyError, StopIteration, IndexError, ValueError, RuntimeError) as error:
         raise ResourceError(
-            f"{path} was not written by `mtgauge train export --kind encoder` ({error!r}): name "
-            "the encoder's torch weights with --weights."
+            f"{path} was not written by `mtgauge train export --kind encoder` ({error!r}): start "
+            "from the encoder's torch weights instead."
         ) from None
     return encoder
 

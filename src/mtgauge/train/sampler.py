@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mtgauge.errors import ResourceError
 from mtgauge.train.corpus import IntArray, Side, unpack
 from mtgauge.train.corrupt import Slips, Table
 from mtgauge.train.prepare import Pairs, load_pairs
@@ -50,6 +51,8 @@ class Corpus:
     @classmethod
     def load(cls, folder: Path, device: str, *, temper: float = 0.5) -> Corpus:
         names = sorted(p.stem for p in folder.glob("??.npz"))
+        if not names or not (folder / "pieces.npz").exists():
+            raise ResourceError(f"{folder} holds no corpus: `mtgauge train prepare` makes one.")
         pairs = [load_pairs(folder / f"{name}.npz") for name in names]
         weights = [
             _weights(p, temper, BOOST.get(n, 1.0)) for n, p in zip(names, pairs, strict=True)
@@ -78,6 +81,11 @@ class Corpus:
     def tables(self, name: str, first: int, last: int) -> Table:
         """Type -> pieces of a vocabulary (`student`, `teacher`) as prepared in pieces.npz."""
         with np.load(self.folder / "pieces.npz", allow_pickle=False) as stored:
+            if name not in stored:
+                option = {"teacher": "--teacher-tokenizer", "reader": "--reader"}.get(name, name)
+                raise ResourceError(
+                    f"{self.folder} has no pieces for the {name}: prepare it with {option}."
+                )
             flat = unpack(stored[name].tobytes())
             lengths = unpack(stored[name + "_lengths"].tobytes())
         start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

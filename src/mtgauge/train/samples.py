@@ -28,6 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.errors import ResourceError
 from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, SEP
 from mtgauge.train.corrupt import Table, expand, flat_rows, framed
@@ -61,6 +62,8 @@ class Samples:
 
     @classmethod
     def load(cls, folder: Path, device: str | torch.device) -> Samples:
+        if not (folder / FILE).exists():
+            raise ResourceError(f"{folder} has no {FILE}: `mtgauge train sample` makes it.")
         with np.load(folder / FILE, allow_pickle=False) as stored:
             parts = {
                 name: torch.from_numpy(stored[name]).to(device)
@@ -90,6 +93,7 @@ def draw(
     """Translate `rows` rows drawn by their chance, `each` times; the corpus gets the new words."""
     device = corpus.source.device
     rng = torch.Generator(device=device).manual_seed(seed)
+    corpus.tables("teacher", FIRST, LAST)  # missed now rather than after the translating
     chosen = _choose(corpus, rows, rng)
     table = corpus.tables("student", BOS, EOS)
     model.to(device).eval()

@@ -14,6 +14,7 @@ Limits: English, lower-cased; MPNet's arrangement only.
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mtgauge.errors import ResourceError
 from mtgauge.train.model import Ragged
 
 FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32
@@ -54,8 +56,11 @@ def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
     """What `quantise_rows` stored, in one file or several, as fp32 tensors."""
     stored: dict[str, NDArray[np.generic]] = {}
     for path in paths:
-        with np.load(path, allow_pickle=False) as part:
-            stored |= {name: part[name] for name in part.files}
+        try:
+            with np.load(path, allow_pickle=False) as part:
+                stored |= {name: part[name] for name in part.files}
+        except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
+            raise ResourceError(f"{path} holds no int8 rows ({error}).") from None
     out = {}
     for name, value in stored.items():
         if not name.endswith(".scale"):

@@ -185,8 +185,10 @@ def load_data(args: argparse.Namespace, setting: Reader) -> Data:
 
     prepared = getattr(args, "judged", None)
     if prepared is not None:
-        if args.train or args.dev or args.test or args.pairs:
-            raise UsageError("--judged holds the data: leave --train, --dev, --test, --pairs out.")
+        others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap")
+        given = [f"--{name.replace('_', '-')}" for name in others if getattr(args, name)]
+        if given:
+            raise UsageError(f"--judged holds the data, chosen and split: leave {given[0]} out.")
         parts, facts = coded.load(prepared, setting.tokenizer_digest)
         data = Data(parts["train"], parts["dev"], parts.get("test"), facts)
     else:
