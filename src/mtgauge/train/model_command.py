@@ -128,11 +128,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _device(name: str) -> str:
-    import torch
+    from mtgauge.train.loop import pick_device
 
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return str(pick_device(name))
 
 
 def _prepare(args: argparse.Namespace) -> int:
