@@ -65,9 +65,9 @@ def prepare(args: argparse.Namespace) -> Setting:
 def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, Any]:
     device = pick_device(args.device)
     if args.judged is not None:  # prepared for other models too, which need other texts
-        last = None if data.test is None else _served(data.test, args.view)
-        first = {"train": _served(data.train, args.view), "dev": _served(data.dev, args.view)}
-        data = replace(data, **first, test=last)
+        held = None if data.test is None else _served(data.test, args.view)
+        data = replace(data, train=_served(data.train, args.view), dev=_served(data.dev, args.view))
+        data = replace(data, test=held)
     vectors = _vectors(args, setting, data, device)
     before: dict[str, Any] = {}
 
