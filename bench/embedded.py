@@ -99,8 +99,7 @@ def means(session: Any, rows: list[list[int]]) -> np.ndarray:
 
 
 def print_retrieval(models: Path, corpus: Path) -> None:
-    from mtgauge.train.build import load_pieces
-    from mtgauge.train.prepare import load_pairs
+    from mtgauge.train.prepare import load_pairs, load_pieces
 
     pieces = load_pieces(corpus, "student")
     session, _ = opened((models / "encoder" / "model.onnx").read_bytes())

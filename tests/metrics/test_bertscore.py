@@ -15,7 +15,7 @@ import pytest
 from mtgauge.compare.transport import transport
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.metrics.base import FloatArray
 from mtgauge.metrics.moverscore import MoverScore
 from mtgauge.registry import load
@@ -215,3 +215,10 @@ def test_explain_names_the_partners() -> None:
     assert load(spec("bertscore")).explain(BATCH).facts["matching"] == "f"
     flow = load(spec("moverscore")).explain(BATCH)
     assert sum(x.weight for x in flow.links) == pytest.approx(1)
+
+
+def test_idf_from_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_bytes(b"one line\n\xff\xfe two\n")
+    metric = load(f"bertscore:idf={tmp_path / 'texts.txt'}")
+    with pytest.raises(InputError, match="UTF-8"):
+        metric.statistics(Segments(["a cat"], None, [("the cat",)], "de-en"))

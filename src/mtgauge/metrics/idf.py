@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data import readers
+from mtgauge.data.segments import Segments
 from mtgauge.encode.encoder import Tokens
 from mtgauge.encode.ragged import distinct
 from mtgauge.errors import ResourceError, UsageError
@@ -27,8 +29,20 @@ class IdfMixin(ContextualMetric):
     idf: str | None
 
     @property
+    def idf_sources(self) -> list[str]:
+        """What the weights of either side are learned from."""
+        return [self.options.idf]
+
+    @property
     def needs_corpus(self) -> bool:
-        return bool(self.options.idf == "references")
+        return "references" in self.idf_sources
+
+    def statistics(self, batch: Segments) -> FloatArray:
+        # before the windows, whose units are made beside the encoder: one tokenizer, one thread
+        for source in self.idf_sources:
+            if source not in ("off", "references", *self.__dict__.get("_idf", {})):
+                self.learn_idf(_read(source), source)
+        return super().statistics(batch)
 
     def learn_idf(self, texts: Iterable[str], source: str = "references") -> None:
         """Document frequencies of `texts`, kept as one weight a token id, by their source."""
@@ -55,7 +69,7 @@ class IdfMixin(ContextualMetric):
                 raise UsageError(
                     f"{self.name}:idf=references must see the references first: call fit."
                 )
-            self.learn_idf(_read(source), source)
+            self.learn_idf(_read(source), source)  # of one segment, by `explain`
         return np.where(tokens.special, 0.0, known[source][tokens.ids])
 
 
@@ -63,4 +77,4 @@ def _read(source: str) -> list[str]:
     path = Path(source).expanduser()
     if not path.is_file():
         raise ResourceError(f"idf from {source}: there is no such file of texts.")
-    return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    return [text for _, text in readers.raw_lines(path, source)]

@@ -103,6 +103,11 @@ class MoverScore(IdfMixin):
     def bounds(self) -> tuple[float, float]:
         return similarity_bounds("transport", self.options.distance, self.options.form)
 
+    @property
+    def idf_sources(self) -> list[str]:
+        own = self.options.hyp_idf
+        return [self.options.idf, self.options.idf if own == "same" else own]
+
     def layers(self) -> tuple[int, ...]:
         """`depth` layers that end at `layer`; more than the encoder has are not invented."""
         last = self.model.resolve(super().layers())[-1]
@@ -111,7 +116,7 @@ class MoverScore(IdfMixin):
     def units(self, tokens: TokenVectors, side: str) -> Units:
         o = self.options
         kept = make.keep(tokens, self.model.punctuation, False, o.pieces, o.punctuation)
-        source = o.idf if side == "reference" or o.hyp_idf == "same" else o.hyp_idf
+        source = self.idf_sources[0 if side == "reference" else -1]
         return make.build(tokens, kept, self.token_weights(tokens, source), o.ngram, o.pieces)
 
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:

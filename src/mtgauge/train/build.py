@@ -27,10 +27,9 @@ from mtgauge.train.corpus import (
     pieces_of_types,
     read_pairs,
     train_tokenizer,
-    unpack,
 )
 from mtgauge.train.lexicon import Translations, confusions, learn
-from mtgauge.train.prepare import MARK, load_pairs, load_types, prepare
+from mtgauge.train.prepare import MARK, load_pairs, load_pieces, load_types, prepare
 
 INTERFACE = frozenset({"firefox-l10n", "calibre", "gimp-help", "gnome-user-docs", "python-docs"})
 
@@ -168,13 +167,6 @@ def write_pieces(out: Path) -> None:
         arrays[name] = np.frombuffer(pack(side.flat), np.uint8)
         arrays[name + "_lengths"] = np.frombuffer(pack(side.lengths), np.uint8)
     np.savez(out / "pieces.npz", **arrays)  # type: ignore[arg-type]
-
-
-def load_pieces(out: Path, name: str) -> Side:
-    with np.load(out / "pieces.npz", allow_pickle=False) as stored:
-        lengths = unpack(stored[name + "_lengths"].tobytes())
-        start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return Side(unpack(stored[name].tobytes()), start)
 
 
 def write_warm_start(out: Path, langs: list[str], parent: Path) -> None:

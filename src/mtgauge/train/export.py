@@ -20,14 +20,13 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 
-from mtgauge.train.build import load_pieces
 from mtgauge.train.corpus import BOS, EOS, MASK, PAD, SEP, UNK, with_frame
 from mtgauge.train.descend import load_weights
 from mtgauge.train.encoder import load_encoder
 from mtgauge.train.fluency import load_causal
 from mtgauge.train.graph import Float, encoder_graph, fluency_graph
 from mtgauge.train.model import Ragged
-from mtgauge.train.prepare import load_pairs
+from mtgauge.train.prepare import load_pairs, load_pieces
 
 SPECIAL = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK, "mask": MASK, "sep": SEP}
 

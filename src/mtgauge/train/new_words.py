@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from mtgauge.train.corpus import Side, as_written, pack, pieces_of_types, unpack
-from mtgauge.train.prepare import MARK, load_types
+from mtgauge.train.corpus import as_written, pack, pieces_of_types, unpack
+from mtgauge.train.prepare import MARK, load_pieces, load_types
 
 LONGEST = 8  # pieces of a word by which it is told from others
 MOST = 6  # pieces of a type, as in `build.write_pieces`
@@ -78,11 +78,8 @@ def as_words(folder: Path, flat: Tensor, start: Tensor) -> tuple[Tensor, Tensor]
 
 def _known(folder: Path, device: torch.device) -> tuple[Tensor, Tensor]:
     """Sorted keys of the corpus's English words, and their types."""
-    with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
-        flat = unpack(stored["student"].tobytes())
-        lengths = unpack(stored["student_lengths"].tobytes())
     english = np.load(folder / "english.npy", allow_pickle=False)
-    side = Side(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    side = load_pieces(folder, "student")
     types = np.flatnonzero((english > 0) & (side.lengths > 0))
     mine = side.take(types)
     begin = np.zeros(len(mine.flat), bool)

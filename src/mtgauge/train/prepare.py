@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from mtgauge.errors import ResourceError
 from mtgauge.train.corpus import IntArray, Side, pack, read_pairs, split_words, unpack
 
 UNSPACED = frozenset({"zh", "ja", "th"})
@@ -182,6 +183,15 @@ def load_pairs(path: Path, prefix: str = "") -> Pairs:
     target = _side(unpack(blob["target"]), unpack(blob["target_lengths"]))
     origin = unpack(blob["origin"]).astype(np.int16)
     return Pairs(source, target, origin, tuple(json.loads(blob["origins"])))
+
+
+def load_pieces(folder: Path, name: str) -> Side:
+    """Type -> pieces of a vocabulary (`student`, `teacher`, `reader`)."""
+    with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
+        if name not in stored:
+            option = {"teacher": "--teacher-tokenizer", "reader": "--reader"}.get(name, name)
+            raise ResourceError(f"{folder} has no pieces for the {name}: prepare it with {option}.")
+        return _side(unpack(stored[name].tobytes()), unpack(stored[name + "_lengths"].tobytes()))
 
 
 def load_types(folder: Path) -> list[str]:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mtgauge.errors import ResourceError
-from mtgauge.train.corpus import IntArray, Side, unpack
+from mtgauge.train.corpus import IntArray, Side
 from mtgauge.train.corrupt import Slips, Table
-from mtgauge.train.prepare import Pairs, load_pairs
+from mtgauge.train.prepare import Pairs, load_pairs, load_pieces
 
 ORIGIN_WEIGHT = {
     "newstest2008-14": 4.0, "mlqe": 4.0, "europarl": 1.5, "tatoeba": 0.6, "multi30k": 0.6,
@@ -80,16 +80,8 @@ class Corpus:
 
     def tables(self, name: str, first: int, last: int) -> Table:
         """Type -> pieces of a vocabulary (`student`, `teacher`) as prepared in pieces.npz."""
-        with np.load(self.folder / "pieces.npz", allow_pickle=False) as stored:
-            if name not in stored:
-                option = {"teacher": "--teacher-tokenizer", "reader": "--reader"}.get(name, name)
-                raise ResourceError(
-                    f"{self.folder} has no pieces for the {name}: prepare it with {option}."
-                )
-            flat = unpack(stored[name].tobytes())
-            lengths = unpack(stored[name + "_lengths"].tobytes())
-        start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return Table.of(Side(flat, start), first, last, str(self.source.device))
+        side = load_pieces(self.folder, name)
+        return Table.of(side, first, last, str(self.source.device))
 
     def batches(self, words: int, seed: int, ahead: int = 16) -> Iterator[Tensor]:
         """Row numbers of batches of like length, for ever."""
