@@ -28,6 +28,11 @@ def invented_pairs() -> list[tuple[str, str]]:
     return pairs
 
 
+@pytest.fixture(scope="session")
+def invented() -> list[tuple[str, str]]:
+    return invented_pairs()
+
+
 def tiny_teacher(path: Path, vocabulary: int, dim: int = 24, layers: int = 2) -> Path:
     """Random weights under MPNet's names; 12 heads of 2."""
     from mtgauge.train.teacher import quantise_rows

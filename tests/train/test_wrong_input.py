@@ -43,6 +43,28 @@ CASES = {
         2,
         "no encoder of this shape",
     ),
+    "judged segments without scores": (
+        "encoder --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --steps 1 --layers 2"
+        " --dim 48 --judged SCORES.tsv",
+        3,
+        "SCORES.tsv",
+    ),
+    "people who judged nothing into English": (
+        "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --judged FOREIGN.tsv"
+        " --device cpu",
+        3,
+        "no judged segments into en",
+    ),
+    "an origin that is not there": (
+        "fluency --corpus CORPUS --out OUT --steps 1 --without europarl",
+        2,
+        "tatoeba",
+    ),
+    "no origin left": (
+        "fluency --corpus CORPUS --out OUT --steps 1 --without tatoeba",
+        2,
+        "leaves no pair",
+    ),
     "no parallel text": ("prepare --parallel EMPTY --out OUT", 3, "XX-en.tsv"),
 }
 
@@ -53,6 +75,9 @@ def test_wrong_input(
 ) -> None:
     (tmp_path / "EMPTY").mkdir()
     (tmp_path / "TEXT.onnx").write_text("this is no model")
+    head, row = "lp\tsystem\tsid\tsource\treference\thypothesis", "en-de\t-\t1\tyes\tja\tja"
+    (tmp_path / "SCORES.tsv").write_text(f"{head}\n{row}\n")
+    (tmp_path / "FOREIGN.tsv").write_text(f"{head}\thuman\n{row}\t0.5\n")
     shape = Shape(400, 32, 2, 4, 64, embedding=16)
     save(Causal(shape), shape, tmp_path / "LM.safetensors")
     line, code, said = CASES[case]
@@ -60,7 +85,7 @@ def test_wrong_input(
         word.replace("CORPUS", str(tiny_corpus))
         if "CORPUS" in word
         else str(tmp_path / word)
-        if word.split(".")[0] in ("EMPTY", "OUT", "NONE", "TEXT", "LM")
+        if word.split(".")[0] in ("EMPTY", "OUT", "NONE", "TEXT", "LM", "SCORES", "FOREIGN")
         else word
         for word in line.split()
     ]

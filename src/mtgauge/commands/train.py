@@ -8,6 +8,7 @@ from mtgauge.train import blend_command, model_command, trained_command
 
 _HELP = {
     "prepare": "make training data of parallel text: tokenizer, lexicon, packed pairs",
+    "teacher": "tune the English teacher of the next three on judged translations",
     "sample": "translate a part of that data with the language model, and rate it",
     "encoder": "train a multilingual encoder",
     "fluency": "train a language model for the target side",

@@ -8,7 +8,6 @@ Each part is left alone where its file is already there, so an interrupted build
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Iterator
 from multiprocessing import get_context
@@ -28,14 +27,15 @@ from mtgauge.train.corpus import (
     read_pairs,
     train_tokenizer,
 )
+from mtgauge.train.descend import say
 from mtgauge.train.lexicon import Translations, confusions, learn
 from mtgauge.train.prepare import MARK, load_pairs, load_pieces, load_types, prepare
 
 INTERFACE = frozenset({"firefox-l10n", "calibre", "gimp-help", "gnome-user-docs", "python-docs"})
 
 
-def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+def _say(part: str) -> None:
+    say(f"{time.strftime('%H:%M:%S')} {part}")
 
 
 def sample_lines(files: list[Path], per_language: int, seed: int = 1) -> Iterator[str]:

@@ -113,7 +113,7 @@ def descend(
     def checkpoint() -> None:
         save(model, shape, out)
         if watch is not None:
-            _say(watch())
+            say(watch())
 
     for step, rows in enumerate(batches):
         done = schedule.done(step, time.monotonic() - began)
@@ -137,12 +137,13 @@ def descend(
             bias = 1 - 0.98 ** (step + 1)
             shown = " ".join(f"{k} {v.item() / bias:.3f}" for k, v in totals.items())
             now = time.monotonic() - began
-            _say(f"step {step + 1} {now:.0f}s {rows_seen / now:.0f} pairs/s lr {rate:.1e} {shown}")
+            say(f"step {step + 1} {now:.0f}s {rows_seen / now:.0f} pairs/s lr {rate:.1e} {shown}")
         if time.monotonic() - saved > schedule.save_every:
             checkpoint()
             saved = time.monotonic()
     checkpoint()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line of progress, at once."""
     print(text, file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ and adds up the losses of `objective`:
     late      translations against other sentences and own bad versions, by best matches    layer 5
     sentence  translations against other sentences by mean vectors; the teacher's mean      layer 6
     masked    pieces of `x </s> y` hidden and guessed (TLM)                                 layer 6
+    people    (translation, source) follows people's scores, where some are given            layer 5
 
     train(Corpus.load(folder, "cuda"), Teacher.load(...), Student(...), Settings(seconds=800), out)
 """
@@ -29,6 +30,7 @@ from mtgauge.train.corpus import BOS, EOS, MASK
 from mtgauge.train.corrupt import corrupt, expand, flat_rows, framed
 from mtgauge.train.descend import Schedule, descend, load_weights
 from mtgauge.train.model import Encoder, Ragged, Shape, log_probability
+from mtgauge.train.people import People
 from mtgauge.train.sampler import Corpus
 from mtgauge.train.samples import Samples
 from mtgauge.train.teacher import FIRST, LAST, Teacher
@@ -36,6 +38,7 @@ from mtgauge.train.teacher import FIRST, LAST, Teacher
 WEIGHTS = {
     "cross": 1.0, "cross_words": 1.0, "english": 0.5, "english_words": 0.5, "relations": 0.5,
     "late": 0.5, "sentence": 0.3, "mean": 1.0, "words": 0.5, "masked": 0.12,
+    "people": 0.3,
 }  # fmt: skip
 
 
@@ -45,6 +48,7 @@ class Settings(Schedule):
 
     words: int = 10_000
     versions: int = 4
+    people: int = 128  # judged translations a step, where there are any
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
     teacher_layer: int = 7
@@ -109,9 +113,10 @@ class Losses:
 
     def __init__(
         self, corpus: Corpus, teacher: Teacher, student: Student, settings: Settings,
-        samples: Samples | None = None,
+        samples: Samples | None = None, people: People | None = None,
     ) -> None:  # fmt: skip
         self.corpus, self.teacher, self.student, self.s = corpus, teacher, student, settings
+        self.people = people
         if samples is not None and settings.versions <= samples.each:
             raise UsageError(
                 f"--versions {settings.versions}: {samples.each} of them are machine translations, "
@@ -185,6 +190,11 @@ class Losses:
         losses |= self._sentence(step, taught.mean)
         quarter = max(4, len(rows) // 4)
         losses["masked"] = self._masked(source[:quarter], target[:quarter])
+        if self.people is not None:
+            judged = self.people.draw(self.s.people, self.rng)
+            batch = self.people.texts(judged)
+            states = self.student.encoder(batch)[self.s.source_layer]
+            losses["people"] = self.people.follow_match(judged, states, batch)
         return losses
 
     def _encode(self, parts: list[Tensor], pairs: int) -> _Step:
@@ -293,11 +303,12 @@ def train(
     out: Path,
     watch: Callable[[Encoder], str] | None = None,
     samples: Samples | None = None,
+    people: People | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; checkpoints and a log go to `out`."""
     shape = student.encoder.shape
     student.to(corpus.source.device).train()
-    losses = Losses(corpus, teacher, student, settings, samples)
+    losses = Losses(corpus, teacher, student, settings, samples, people)
     if samples is not None:
         corpus = corpus.only(samples.row)
     batches = corpus.batches(settings.words, settings.seed)

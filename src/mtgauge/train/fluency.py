@@ -10,7 +10,8 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
 Where a larger English model is at hand (`reader`), its judgement is learned too: on sentences and
 on corrupted versions of them, the student's log-probability of each word follows the reader's.
 Slips are only judged this way, never learned as text. Where machine translations with ratings are
-at hand (`samples`), log p(c | x) learns to rank them.
+at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
+follows their scores too.
 
     train_fluency(Corpus.load(folder, "cuda"), Causal(shape), FluencySettings(seconds=300), out)
 """
@@ -30,6 +31,7 @@ from mtgauge.train.corrupt import Table, corrupt, expand, framed
 from mtgauge.train.descend import Schedule, descend, load_weights
 from mtgauge.train.model import Causal, Ragged, log_probability
 from mtgauge.train.objective import follow, within, word_means
+from mtgauge.train.people import People
 from mtgauge.train.reader import BEGIN, Reader
 from mtgauge.train.sampler import Corpus
 from mtgauge.train.samples import Samples
@@ -48,8 +50,9 @@ class FluencySettings(Schedule):
     source_share: float = 0.2  # of the source's own pieces that are learned too
     read_share: float = 0.4  # of a batch's rows shown to the reader as well
     ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
+    people: int = 192  # judged translations a step, where there are any
     weights: dict[str, float] = field(
-        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0}
+        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0, "people": 0.3}
     )
 
 
@@ -107,6 +110,19 @@ def ranked_loss(
     return follow(mean, wanted) / 2 + follow(within(mean), within(wanted))
 
 
+def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
+    """How far mean log p(c | x) of judged translations c is from following people's scores; the
+    texts of `people` are x without its end, and c with a separator as its beginning."""
+    apart, n = people.texts(rows), len(rows)
+    turns = torch.arange(2 * n, device=rows.device).view(2, n).T.flatten()
+    ids = apart.take(turns)  # x, c, x, c, ...
+    batch = Ragged(ids.ids, ids.start[::2], int((ids.lengths[::2] + ids.lengths[1::2]).max()))
+    last = batch.position == batch.lengths[batch.row] - 1
+    at = ((ids.row % 2 == 1) & ~last).nonzero()[:, 0]
+    log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+    return people.follow(rows, word_means(log_p.float(), batch.row[at], n))
+
+
 def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
     """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
     told = batch.position[1:] > 0
@@ -146,6 +162,7 @@ def train_fluency(
     watch: Callable[[Causal], str] | None = None,
     reader: Reader | None = None,
     samples: Samples | None = None,
+    people: People | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; weights go to `out`/fluency.safetensors."""
     device = corpus.source.device
@@ -169,6 +186,8 @@ def train_fluency(
         if samples is not None:
             some = few(rows, settings.ranked_share)
             parts["ranked"] = ranked_loss(model, corpus, samples, some, table)
+        if people is not None:
+            parts["people"] = people_loss(model, people, people.draw(settings.people, rng))
         return parts
 
     if samples is not None:

@@ -77,6 +77,15 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.start) - 1
 
+    def take(self, rows: Tensor) -> Ragged:
+        """The chosen sequences, in the order asked for."""
+        lengths = self.lengths[rows]
+        start = F.pad(lengths.cumsum(0), (1, 0))
+        many, longest = torch.stack([start[-1], lengths.max()]).tolist()
+        step = torch.arange(many, device=rows.device)
+        shift = torch.repeat_interleave(self.start[rows] - start[:-1], lengths, output_size=many)
+        return Ragged(self.ids[step + shift], start, longest)
+
     @functools.cached_property
     def lengths(self) -> Tensor:
         return self.start.diff()

@@ -1,17 +1,19 @@
-"""`mtgauge train prepare | fluency | sample | encoder | export`: behind the embedded models.
+"""`mtgauge train prepare | teacher | fluency | sample | encoder | export`: the embedded models.
 
     mtgauge train prepare --parallel DIR --out CORPUS --parent MINILM --teacher-tokenizer FILE
+    mtgauge train teacher --corpus CORPUS --teacher FILE... --judged TSV... --out tuned.npz
     mtgauge train fluency --corpus CORPUS --out DIR --seconds 300
     mtgauge train sample  --corpus CORPUS --teacher FILE... --start DIR/fluency.safetensors
     mtgauge train fluency --corpus CORPUS --out DIR --start DIR/fluency.safetensors --samples ...
     mtgauge train encoder --corpus CORPUS --teacher FILE... --start FILE --out DIR --samples ...
     mtgauge train export  --kind encoder --weights FILE --corpus CORPUS --out DIR
 
-`sample` translates a part of the corpus with the language model and lets the teacher rate it; with
-`--samples` the other two learn from that. `encoder` and `fluency` resume from weights alone
-(`--start`): of an earlier run, or of the exported model, so that the package's own models can be
-trained on. Judged segments given by `--judged` are scored at every checkpoint, to choose by; keep
-the test set away from them.
+`teacher` tunes the English teacher on judged translations with references. `sample` translates a
+part of the corpus with the language model and lets the teacher rate it; with `--samples` the other
+two learn from that. `encoder` and `fluency` resume from weights alone (`--start`): of an earlier
+run, or of the exported model, so that the package's own models can be trained on. Translations that
+people judged without a reference (`--people`) are learned from; judged segments given by `--judged`
+are only scored at every checkpoint, to choose by. Keep the test set away from both.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ from mtgauge.errors import ResourceError, UsageError
 if TYPE_CHECKING:
     from mtgauge.train.encoder import Student
     from mtgauge.train.model import Causal, Shape
+    from mtgauge.train.people import People
     from mtgauge.train.samples import Samples
     from mtgauge.train.watch import Judged
 
-MODELS = ("prepare", "fluency", "sample", "encoder", "export")
+MODELS = ("prepare", "teacher", "fluency", "sample", "encoder", "export")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +48,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     path = Path
     parser.set_defaults(stage=name)
     if name != "sample":
-        parser.add_argument("--out", type=path, required=True, help="folder for what is made")
+        what = "file" if name == "teacher" else "folder"
+        parser.add_argument("--out", type=path, required=True, help=f"{what} for what is made")
     if name == "prepare":
         parser.add_argument(
             "--parallel", type=path, required=True, help="folder of XX-en.tsv[.zst]"
@@ -70,10 +74,21 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         return
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="auto")
+    if name in ("teacher", "sample", "encoder"):
+        parser.add_argument("--teacher", type=path, nargs="+", required=True,
+                            help="its weights, in one file or several")  # fmt: skip
+    if name == "teacher":
+        parser.add_argument("--judged", type=path, nargs="+", required=True,
+                            help="judged segments with references, to learn from")  # fmt: skip
+        parser.add_argument("--dev", type=path, nargs="*", default=[],
+                            help="to choose the epoch by; else a tenth of --judged")  # fmt: skip
+        parser.add_argument("--layer", type=int, default=7, help="whose best matches are tuned")
+        parser.add_argument("--epochs", type=int, default=6)
+        parser.add_argument("--batch", type=int, default=96)
+        parser.add_argument("--rate", type=float, default=3e-5)
+        return
     parser.add_argument("--start", type=path, required=name == "sample",
                         help="weights to go on from: safetensors, or .onnx")  # fmt: skip
-    if name in ("sample", "encoder"):
-        parser.add_argument("--teacher", type=path, nargs="+", required=True)
     if name == "sample":
         parser.add_argument("--rows", type=int, default=500_000, help="pairs to translate")
         parser.add_argument("--each", type=int, default=2, help="translations of each")
@@ -93,7 +108,12 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fuse", action="store_true",
                         help="compile the blocks: begins later, runs faster")  # fmt: skip
     parser.add_argument("--samples", action="store_true", help="learn from `train sample` too")
-    parser.add_argument("--judged", type=path, nargs="*", default=[])
+    parser.add_argument("--without", nargs="*", default=[], metavar="ORIGIN",
+                        help="leave pairs of these origins out")  # fmt: skip
+    parser.add_argument("--people", type=path, nargs="*", default=[],
+                        help="judged translations to learn from")  # fmt: skip
+    parser.add_argument("--judged", type=path, nargs="*", default=[],
+                        help="judged segments to choose by")  # fmt: skip
     parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
     parser.add_argument("--layers", type=int, default=6 if name == "encoder" else 5)
     parser.add_argument("--dim", type=int, default=384)
@@ -121,8 +141,8 @@ def run(args: argparse.Namespace) -> int:
             "training needs torch, which is not installed. Install mtgauge[train]."
         ) from missing
     stage: Callable[[argparse.Namespace], int] = {
-        "prepare": _prepare, "fluency": _fluency, "sample": _sample, "encoder": _encoder,
-        "export": _export,
+        "prepare": _prepare, "teacher": _teacher, "fluency": _fluency, "sample": _sample,
+        "encoder": _encoder, "export": _export,
     }[args.stage]  # fmt: skip
     return stage(args)
 
@@ -145,14 +165,39 @@ def _prepare(args: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(args: argparse.Namespace) -> Judged | None:
+def _teacher(args: argparse.Namespace) -> int:
+    from mtgauge.train.tune import Tuning, run
+
+    how = Tuning(args.layer, args.epochs, args.batch, args.rate, seed=args.seed)
+    run(args.corpus, args.teacher, args.judged, args.dev, args.out, _device(args.device), how)
+    return 0
+
+
+def _read_judged(files: list[Path], corpus: Path, target: str | None) -> Judged:
     from tokenizers import Tokenizer
 
-    from mtgauge.train.watch import Judged
+    from mtgauge.train.watch import Judged, read
 
-    if not args.judged:
+    return Judged.of(read(files, target), Tokenizer.from_file(str(corpus / "tokenizer.json")))
+
+
+def _judged(args: argparse.Namespace) -> Judged | None:
+    return _read_judged(args.judged, args.corpus, "en") if args.judged else None
+
+
+def _people(args: argparse.Namespace, device: str, cut: bool = False) -> People | None:
+    """Judged pairs of source and translation; `cut`: framed as halves of one sequence."""
+    from mtgauge.train.corpus import SEP
+    from mtgauge.train.people import People
+
+    if not args.people:
         return None
-    return Judged.load(args.judged, Tokenizer.from_file(str(args.corpus / "tokenizer.json")))
+    judged = _read_judged(args.people, args.corpus, None)
+    first, second = judged.source, judged.hypothesis
+    if cut:
+        first = [row[:-1][:120] for row in first]
+        second = [[SEP, *row[1:]] for row in second]
+    return People.of(first, second, judged, device)
 
 
 def _encoder(args: argparse.Namespace) -> int:
@@ -162,11 +207,11 @@ def _encoder(args: argparse.Namespace) -> int:
     from mtgauge.train.model import Encoder, fuse
     from mtgauge.train.sampler import Corpus
     from mtgauge.train.teacher import Teacher
-    from mtgauge.train.watch import correlations
+    from mtgauge.train.watch import correlations, retrieval
 
     torch.manual_seed(args.seed)
     device = _device(args.device)
-    corpus = Corpus.load(args.corpus, device)
+    corpus = Corpus.load(args.corpus, device, without=args.without)
     _say_shares(corpus.shares)
     teacher = Teacher.load(args.teacher, device)
     width = teacher.w["embeddings.LayerNorm.weight"].shape[0]
@@ -184,11 +229,15 @@ def _encoder(args: argparse.Namespace) -> int:
     judged = _judged(args)
 
     def watch(encoder: Encoder) -> str:
-        return correlations(encoder, judged) if judged is not None else ""
+        lines = [correlations(encoder, judged)] if judged is not None else []
+        return "\n".join([*lines, retrieval(encoder, args.corpus)])
 
     if args.fuse:
         fuse(student)
-    e.train(corpus, teacher, student, settings, args.out, watch, _samples(args, device))
+    e.train(
+        corpus, teacher, student, settings, args.out, watch, _samples(args, device),
+        _people(args, device),
+    )  # fmt: skip
     return 0
 
 
@@ -273,7 +322,7 @@ def _fluency(args: argparse.Namespace) -> int:
 
     torch.manual_seed(args.seed)
     device = _device(args.device)
-    corpus = Corpus.load(args.corpus, device)
+    corpus = Corpus.load(args.corpus, device, without=args.without)
     _say_shares(corpus.shares)
     model = _causal(args)
     judged = _judged(args)
@@ -281,7 +330,7 @@ def _fluency(args: argparse.Namespace) -> int:
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
         save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
         given=args.given, reverse=args.reverse, ranked_share=args.ranked_share,
-        weights={"text": 1.0, "read": 1.0, "ranked": args.ranked},
+        weights={"text": 1.0, "read": 1.0, "ranked": args.ranked, "people": 0.3},
     )  # fmt: skip
 
     def watch(model: Causal) -> str:
@@ -290,7 +339,7 @@ def _fluency(args: argparse.Namespace) -> int:
         model.eval()
         lines = []
         for name, scores in fluency_scores(model, judged).items():
-            found = judged.pearson(scores)
+            found = judged.means(judged.pearson(scores))
             lines.append(name + " " + " ".join(f"{k} {v:.3f}" for k, v in found.items()))
         model.train()
         return "\n".join(lines)
@@ -298,7 +347,10 @@ def _fluency(args: argparse.Namespace) -> int:
     if args.fuse:
         fuse(model)
     reader = Reader.load(args.reader, device) if args.reader else None
-    train_fluency(corpus, model, settings, args.out, watch, reader, _samples(args, device))
+    train_fluency(
+        corpus, model, settings, args.out, watch, reader, _samples(args, device),
+        _people(args, device, cut=True),
+    )  # fmt: skip
     return 0
 
 

@@ -10,7 +10,7 @@ short sentences weigh less. Batches hold sentences of like length, of about `wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.corpus import IntArray, Side
 from mtgauge.train.corrupt import Slips, Table
 from mtgauge.train.prepare import Pairs, load_pairs, load_pieces
@@ -31,7 +31,7 @@ ORIGIN_WEIGHT = {
 }  # fmt: skip
 BOOST = {
     "lv": 2.2, "tr": 2.2, "zh": 2.2, "fi": 1.9, "ru": 1.8, "cs": 1.8, "de": 1.6, "et": 1.4,
-    "ro": 1.4,
+    "ro": 1.4, "he": 2.2, "hu": 1.8,
 }  # fmt: skip
 
 
@@ -49,15 +49,26 @@ class Corpus:
     folder: Path
 
     @classmethod
-    def load(cls, folder: Path, device: str, *, temper: float = 0.5) -> Corpus:
+    def load(
+        cls, folder: Path, device: str, *, temper: float = 0.5, without: Sequence[str] = ()
+    ) -> Corpus:
+        """The corpus of a folder; pairs of an origin in `without` are never drawn."""
         names = sorted(p.stem for p in folder.glob("??.npz"))
         if not names or not (folder / "pieces.npz").exists():
             raise ResourceError(f"{folder} holds no corpus: `mtgauge train prepare` makes one.")
         pairs = [load_pairs(folder / f"{name}.npz") for name in names]
+        origins = sorted({origin for p in pairs for origin in p.origins})
+        if unknown := set(without) - set(origins):
+            raise UsageError(
+                f"--without {' '.join(sorted(unknown))}: {folder} has pairs of {', '.join(origins)}"
+            )
         weights = [
-            _weights(p, temper, BOOST.get(n, 1.0)) for n, p in zip(names, pairs, strict=True)
+            _weights(p, temper, BOOST.get(n, 1.0), without)
+            for n, p in zip(names, pairs, strict=True)
         ]
         total = sum(w.sum() for w in weights)
+        if not total:
+            raise UsageError(f"--without {' '.join(without)} leaves no pair of {folder}.")
         shares = _shares(names, pairs, weights, total)
         lang = np.concatenate([np.full(len(p), i) for i, p in enumerate(pairs)])
         source, target = _joined([p.source for p in pairs]), _joined([p.target for p in pairs])
@@ -108,10 +119,15 @@ class Corpus:
         return torch.where(mask, flat[(start[rows][:, None] + step) * mask].long(), -1)
 
 
-def _weights(pairs: Pairs, temper: float, boost: float) -> NDArray[np.float64]:
-    origin = np.array([ORIGIN_WEIGHT.get(name, 1.0) for name in pairs.origins])
+def _weights(
+    pairs: Pairs, temper: float, boost: float, without: Sequence[str] = ()
+) -> NDArray[np.float64]:
+    origin = np.array([
+        0.0 if name in without else ORIGIN_WEIGHT.get(name, 1.0) for name in pairs.origins
+    ])  # fmt: skip
     weight = origin[pairs.origin] * np.minimum(1.0, pairs.target.lengths / 12)
-    return np.asarray(weight / weight.sum() * len(pairs) ** temper * boost, dtype=np.float64)
+    kept = np.count_nonzero(weight)
+    return np.asarray(weight / max(weight.sum(), 1e-9) * kept**temper * boost, dtype=np.float64)
 
 
 def _shares(

@@ -17,7 +17,6 @@ becomes a new type of it (`types.txt.xz`, `pieces.npz` and `english.npy` grow).
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, SEP
 from mtgauge.train.corrupt import Table, expand, flat_rows, framed
 from mtgauge.train.decode import translate
+from mtgauge.train.descend import say
 from mtgauge.train.model import Causal, Ragged
 from mtgauge.train.new_words import as_words
 from mtgauge.train.sampler import Corpus
@@ -108,19 +108,15 @@ def draw(
         order.append(part)
         if len(found) % 20 == 1:
             done = sum(len(x) for x in order)
-            _say(f"{done} of {len(many)} translations, {done / (time.monotonic() - began):.0f}/s")
+            say(f"{done} of {len(many)} translations, {done / (time.monotonic() - began):.0f}/s")
     back = torch.argsort(torch.cat(order))
     lengths = torch.cat([(x >= 0).sum(1) for x in found])
     flat = torch.cat([x[x >= 0] for x in found])
-    flat, start = _reordered(flat, lengths, back)
-    words, start = as_words(corpus.folder, flat, start)
+    drawn = Ragged(flat, F.pad(lengths.cumsum(0), (1, 0)), 0).take(back)
+    words, start = as_words(corpus.folder, drawn.ids, drawn.start)
     samples = Samples(chosen, words, start, torch.zeros(len(many), device=device), each)
-    _say("translations as words; the teacher rates them")
+    say("translations as words; the teacher rates them")
     return _rated(samples, corpus, teacher, layer)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _choose(corpus: Corpus, rows: int, rng: torch.Generator) -> Tensor:
@@ -153,16 +149,6 @@ def _prefixes(corpus: Corpus, rows: Tensor, table: Table, positions: int) -> tup
     usual = int(torch.quantile(wanted.lengths.float(), 0.98).item())
     most = min(int(1.3 * usual) + 6, max(16, positions - batch.longest))
     return Ragged(ids, batch.start, batch.longest), most
-
-
-def _reordered(flat: Tensor, lengths: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Ragged rows in another order."""
-    start = F.pad(lengths.cumsum(0), (1, 0))
-    mine = lengths[order]
-    to = F.pad(mine.cumsum(0), (1, 0))
-    row = torch.repeat_interleave(torch.arange(len(mine), device=flat.device), mine)
-    inside = torch.arange(len(flat), device=flat.device) - to[row]
-    return flat[start[order][row] + inside], to
 
 
 def _rated(samples: Samples, corpus: Corpus, teacher: Teacher, layer: int) -> Samples:

@@ -1,4 +1,4 @@
-"""The English teacher: all-mpnet-base-v2 (Apache-2.0), read-only, over ragged batches.
+"""The English teacher: all-mpnet-base-v2 (Apache-2.0), over ragged batches.
 
 What it teaches: which words of two English sentences match (states of a middle layer), and where a
 sentence lies (mean of the last). Weights travel as int8, one scale a row, about a quarter of fp32.
@@ -72,10 +72,13 @@ def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
 
 
 class Teacher:
-    """MPNet's forward pass without gradients, in bf16 on a GPU."""
+    """MPNet's forward pass, in bf16 on a GPU unless another precision is asked for."""
 
-    def __init__(self, weights: dict[str, Tensor], device: str = "cpu") -> None:
-        dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+    def __init__(
+        self, weights: dict[str, Tensor], device: str = "cpu", dtype: torch.dtype | None = None
+    ) -> None:
+        if dtype is None:
+            dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
         self.w = {name: value.to(device, dtype) for name, value in weights.items()}
         self.layers = 1 + max(
             int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer")
@@ -87,8 +90,24 @@ class Teacher:
                 self.w[own + "qkv." + kind] = torch.cat(parts)
 
     @classmethod
-    def load(cls, paths: Sequence[Path], device: str = "cpu") -> Teacher:
-        return cls(load_rows(paths), device)
+    def load(
+        cls, paths: Sequence[Path], device: str = "cpu", dtype: torch.dtype | None = None
+    ) -> Teacher:
+        return cls(load_rows(paths), device, dtype)
+
+    def save(self, path: Path) -> None:
+        """The weights as `load` reads them, in fp16."""
+        out: Arrays = {}
+        for name, value in self.w.items():
+            half = value.detach().half().cpu().numpy()
+            if ".attn.qkv." in name:
+                parts = np.split(half, 3)
+                out |= {
+                    name.replace(".qkv.", f".{x}."): p for x, p in zip("qkv", parts, strict=True)
+                }
+            else:
+                out[name] = half
+        np.savez(path, **out)  # type: ignore[arg-type]
 
     def _linear(self, name: str, x: Tensor) -> Tensor:
         return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
@@ -109,6 +128,12 @@ class Teacher:
 
     @torch.no_grad()
     def __call__(
+        self, batch: Ragged, upto: int, states: Tensor | None = None, after: int = 0
+    ) -> Tensor:
+        """`states_of` without gradients."""
+        return self.states_of(batch, upto, states, after)
+
+    def states_of(
         self, batch: Ragged, upto: int, states: Tensor | None = None, after: int = 0
     ) -> Tensor:
         """States of layer `upto`, (pieces, 768), in the teacher's own precision; from the pieces,

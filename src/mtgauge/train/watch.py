@@ -1,20 +1,18 @@
 """How a model in training correlates with human judgements, and how well it finds translations.
 
-Judged segments (TSV, .gz allowed, columns `lp source reference hypothesis human`) are encoded
-layer by layer and scored by best matches, with the reference and with the source; the figures
-choose the layers and say when to stop. Use judgements that are for choosing (WMT15, WMT16), never
-the test set.
+Judged segments (`judged`) are encoded layer by layer and scored by best matches, with the reference
+and with the source; the figures choose the layers and say when to stop. Use judgements that are for
+choosing (WMT15, WMT16), never the test set.
 
-    judged = Judged.load([Path("da16.tsv.gz")], tokenizer)
+    judged = Judged.of(read([Path("da16.tsv.gz")]), tokenizer)
     print(correlations(encoder, judged))
 """
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
@@ -25,15 +23,19 @@ from torch import Tensor
 
 from mtgauge.errors import InputError
 from mtgauge.train import objective as o
-from mtgauge.train.corpus import BOS, EOS, SEP, open_text
+from mtgauge.train.corpus import BOS, EOS, SEP
+from mtgauge.train.judged import Rows, refuse_bad
+from mtgauge.train.judged import read as read_rows
 from mtgauge.train.model import Causal, Encoder, Ragged, log_probability
+from mtgauge.train.prepare import load_pairs, load_pieces
 
 FloatArray = NDArray[np.float64]
+LONGEST = 200  # pieces of a text
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judged segments as pieces (framed); `group` is the year and the language pair."""
+    """Judged segments as pieces (framed); `group` is the file and the language pair."""
 
     source: list[list[int]]
     reference: list[list[int]]
@@ -42,32 +44,42 @@ class Judged:
     group: list[str]
 
     @classmethod
-    def load(cls, files: list[Path], tokenizer: Tokenizer, target: str = "en") -> Judged:
-        rows = []
-        for file in files:
-            with open_text(file) as handle:
-                reader = csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
-                rows += [row for row in reader if row["lp"].endswith("-" + target)]
-        if not rows:
-            raise InputError(f"no judged segments into {target}", file=str(files[0]))
+    def of(cls, rows: Rows, tokenizer: Tokenizer, frame: tuple[int, int] = (BOS, EOS)) -> Judged:
+        """A text that the rows do not have becomes an empty one."""
         texts = []
-        for key in ("source", "reference", "hypothesis"):
-            encoded = tokenizer.encode_batch([r[key] for r in rows], add_special_tokens=False)
-            texts.append([[BOS, *item.ids[:200], EOS] for item in encoded])
-        human = np.array([float(r["human"]) for r in rows])
-        group = [f"{r.get('year', '')} {r['lp']}".strip() for r in rows]
-        return cls(texts[0], texts[1], texts[2], human, group)
+        for column in (rows.sources, rows.references, rows.hypotheses):
+            encoded = tokenizer.encode_batch([t or "" for t in column], add_special_tokens=False)
+            texts.append([[frame[0], *item.ids[:LONGEST], frame[1]] for item in encoded])
+        group = [f"{f.split('.')[0]} {lp}" for f, lp in zip(rows.files, rows.lps, strict=True)]
+        return cls(texts[0], texts[1], texts[2], rows.scores, group)
 
     def pearson(self, scores: FloatArray) -> dict[str, float]:
-        """Pearson with the human scores by group, and `YEAR mean` over a year's pairs."""
-        out: dict[str, float] = {}
+        """Pearson with the human scores by group."""
         names = np.array(self.group)
-        for name in sorted(set(self.group)):
-            here = names == name
-            out[name] = float(np.corrcoef(scores[here], self.human[here])[0, 1])
-        for year in sorted({name.split()[0] for name in out}):
-            out[year + " mean"] = float(np.mean([v for k, v in out.items() if k.startswith(year)]))
-        return out
+        return {
+            name: float(np.corrcoef(scores[names == name], self.human[names == name])[0, 1])
+            for name in sorted(set(self.group))
+        }
+
+    @staticmethod
+    def means(found: dict[str, float]) -> dict[str, float]:
+        """The mean over the language pairs of each file."""
+        files = sorted({name.split()[0] for name in found})
+        return {
+            file: float(np.mean([v for name, v in found.items() if name.split()[0] == file]))
+            for file in files
+        }
+
+
+def read(files: Sequence[Path], target: str | None = "en") -> Rows:
+    """Judged segments into one language (any: None); missing or constant scores are refused."""
+    rows = refuse_bad(read_rows(files))
+    if target is None:
+        return rows
+    mine = [i for i, lp in enumerate(rows.lps) if lp.endswith("-" + target)]
+    if not mine:
+        raise InputError(f"no judged segments into {target}", file=str(files[0]))
+    return rows.take(mine)
 
 
 @torch.no_grad()
@@ -162,21 +174,35 @@ def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = No
     layers = layers or list(range(2, encoder.shape.layers + 1))
     lines = []
     for (side, layer, rule), scores in encoder_scores(encoder, judged, layers).items():
-        found = judged.pearson(scores)
-        shown = "  ".join(f"{k[:-5]} {v:.3f}" for k, v in found.items() if k.endswith("mean"))
+        found = judged.means(judged.pearson(scores))
+        shown = "  ".join(f"{k} {v:.3f}" for k, v in found.items())
         lines.append(f"{side:9} layer {layer} {rule}  {shown}")
     encoder.train(was)
     return "\n".join(lines)
 
 
 @torch.no_grad()
-def retrieval(encoder: Encoder, left: list[list[int]], right: list[list[int]]) -> float:
-    """P@1 of finding the translation by cosine of mean vectors of the last layer, both ways."""
-    means = []
-    for texts in (left, right):
-        rows = token_states(encoder, texts, [encoder.shape.layers])[0]
-        means.append(F.normalize(torch.stack([r.mean(0) for r in rows]), dim=-1))
-    table = means[0] @ means[1].T
-    own = torch.arange(len(table), device=table.device)
-    hits = (table.argmax(1) == own).float().mean() + (table.argmax(0) == own).float().mean()
-    return cast(float, (hits / 2).item())
+def retrieval(encoder: Encoder, corpus: Path) -> str:
+    """P@1 of finding the translation of a held-out sentence among its language's, by the cosine of
+    mean vectors of the last layer, both ways; by language, the worst first."""
+    was = encoder.training
+    encoder.eval()
+    pieces, found = load_pieces(corpus, "student"), dict[str, float]()
+    for lang in sorted(file.stem for file in corpus.glob("??.npz")):
+        pairs = load_pairs(corpus / "heldout.npz", lang + ".")
+        means = []
+        for side in (pairs.source, pairs.target):
+            texts = [
+                [BOS, *[int(x) for w in side.row(i) for x in pieces.row(int(w))][:LONGEST], EOS]
+                for i in range(len(pairs))
+            ]
+            rows = token_states(encoder, texts, [encoder.shape.layers])[0]
+            means.append(F.normalize(torch.stack([r.mean(0) for r in rows]), dim=-1))
+        near = means[0] @ means[1].T
+        own = torch.arange(len(near), device=near.device)
+        hits = torch.cat([near.argmax(1) == own, near.argmax(0) == own])
+        found[lang] = hits.float().mean().item()
+    encoder.train(was)
+    worst = sorted(found.items(), key=lambda item: item[1])
+    mean = np.mean(list(found.values()))
+    return f"retrieval {mean:.3f}: " + " ".join(f"{k} {v:.3f}" for k, v in worst)
