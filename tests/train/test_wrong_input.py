@@ -55,6 +55,11 @@ CASES = {
         3,
         "no judged segments into en",
     ),
+    "a start of another size": (
+        "fluency --corpus CORPUS --out OUT --steps 1 --start LM.safetensors --layers 3",
+        2,
+        "has 2",
+    ),
     "an origin that is not there": (
         "fluency --corpus CORPUS --out OUT --steps 1 --without europarl",
         2,

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from mtgauge.train.samples import Samples
     from mtgauge.train.watch import Judged
 
+SIZES = {
+    "encoder": {"layers": 6, "dim": 384, "heads": 12},
+    "fluency": {"layers": 5, "dim": 384, "heads": 12, "embedding": 160},
+}
 MODELS = ("prepare", "teacher", "fluency", "sample", "encoder", "export")
 
 
@@ -115,9 +119,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judged", type=path, nargs="*", default=[],
                         help="judged segments to choose by")  # fmt: skip
     parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
-    parser.add_argument("--layers", type=int, default=6 if name == "encoder" else 5)
-    parser.add_argument("--dim", type=int, default=384)
-    parser.add_argument("--heads", type=int, default=12)
+    for size, usual in SIZES[name].items():
+        parser.add_argument("--" + size, type=int, help=f"of a fresh model; {usual} by default")
     if name == "encoder":
         parser.add_argument("--versions", type=int, default=4)
     else:
@@ -129,7 +132,6 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="weight of ranking machine translations")  # fmt: skip
         parser.add_argument("--ranked-share", type=float, default=0.4,
                             help="of the pairs, whose translations are ranked")  # fmt: skip
-        parser.add_argument("--embedding", type=int, default=160)
         parser.add_argument("--reader", type=path, nargs="*", default=[], help="teacher's weights")
 
 
@@ -215,7 +217,8 @@ def _encoder(args: argparse.Namespace) -> int:
     _say_shares(corpus.shares)
     teacher = Teacher.load(args.teacher, device)
     width = teacher.w["embeddings.LayerNorm.weight"].shape[0]
-    student = e.Student(_shape(args, 4 * args.dim), width)
+    shape = _shape(args)
+    student = e.Student(shape, width)
     if args.start:
         weights = _start(args.start)
         _begin_with(student, weights, args.start)
@@ -223,8 +226,8 @@ def _encoder(args: argparse.Namespace) -> int:
         steps=args.steps, seconds=args.seconds, words=args.words, versions=args.versions,
         rate=args.rate, seed=args.seed, save_every=args.save_every, first_share=args.behind,
         last_share=args.until, warm=args.warm,
-        source_layer=max(1, args.layers - 1),
-        reference_layers=(max(1, args.layers - 1),),
+        source_layer=max(1, shape.layers - 1),
+        reference_layers=(max(1, shape.layers - 1),),
     )  # fmt: skip
     judged = _judged(args)
 
@@ -279,13 +282,15 @@ def _start(path: Path) -> dict[str, Any]:
     return dict(load_weights(path)[0])
 
 
-def _shape(args: argparse.Namespace, inner: int, embedding: int = 0) -> Shape:
+def _shape(args: argparse.Namespace) -> Shape:
+    """As the options say, and the package's sizes where they do not."""
     from tokenizers import Tokenizer
 
     from mtgauge.train.model import Shape
 
-    size = Tokenizer.from_file(str(args.corpus / "tokenizer.json")).get_vocab_size()
-    return Shape(size, args.dim, args.layers, args.heads, inner, embedding=embedding)
+    vocabulary = Tokenizer.from_file(str(args.corpus / "tokenizer.json")).get_vocab_size()
+    size = {k: getattr(args, k) or usual for k, usual in SIZES[args.stage].items()}
+    return Shape(vocabulary, inner=4 * size["dim"], **size)
 
 
 def _causal(args: argparse.Namespace) -> Causal:
@@ -295,8 +300,14 @@ def _causal(args: argparse.Namespace) -> Causal:
     from mtgauge.train.model import Causal
 
     if args.start is None:
-        return Causal(_shape(args, 4 * args.dim, args.embedding))
-    return causal_from_onnx(args.start) if args.start.suffix == ".onnx" else load_causal(args.start)
+        return Causal(_shape(args))
+    onnx = args.start.suffix == ".onnx"
+    model = causal_from_onnx(args.start) if onnx else load_causal(args.start)
+    for name in SIZES["fluency"]:
+        own, wanted = getattr(model.shape, name), getattr(args, name, None)
+        if wanted not in (None, own):
+            raise UsageError(f"--{name} {wanted}: --start {args.start} has {own}; leave one out.")
+    return model
 
 
 def _sample(args: argparse.Namespace) -> int:
