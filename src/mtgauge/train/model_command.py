@@ -40,13 +40,6 @@ SIZES = {
 MODELS = ("prepare", "teacher", "fluency", "sample", "encoder", "export")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All stages below one parser: `train STAGE ...`."""
-    stages = parser.add_subparsers(dest="stage", required=True)
-    for name in MODELS:
-        add_stage(name, stages.add_parser(name))
-
-
 def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The options of one stage."""
     path = Path
@@ -375,13 +368,3 @@ def _export(args: argparse.Namespace) -> int:
 def _say_shares(shares: dict[str, float]) -> None:
     ordered = sorted(shares.items(), key=lambda item: -item[1])
     print("sampling shares: " + " ".join(f"{k} {v:.3f}" for k, v in ordered), file=sys.stderr)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="mtgauge train", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args())
-
-
-if __name__ == "__main__":
-    sys.exit(main())
