@@ -12,7 +12,9 @@ from tokenizers import Tokenizer
 
 from mtgauge.encode.pairs import Packer
 from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train import judged
+from mtgauge.train.batching import pearson_by_pair, weighted_error
 from mtgauge.train.coded import Coded, Inputs, code, pack
 from mtgauge.train.model import Encoder
 from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub
@@ -178,8 +180,8 @@ def test_batch_dependent_results(rows: Coded, packer: Packer, view: str) -> None
     with torch.inference_mode():
         whole = made.predict(rows, view)
         for i in (0, 7, 21):
-            alone = made._forward(rows, Batch(np.array([i]), view))
-            assert float(alone[0]) == pytest.approx(whole[i], abs=1e-5)
+            alone = made.predict(rows.take([i]), view)
+            assert alone[0] == pytest.approx(whole[i], abs=1e-5)
 
 
 def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer: Packer) -> None:
@@ -187,13 +189,50 @@ def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer
     alone = judged.read([write_judged(tmp_path / "b.tsv", 60, 2, reference=False)])
     (rows,) = code([judged.concatenate([both, alone])], packer.tokenize)
     batches = task(rows, packer).batches(0, 1)
-    assert {batch.view for batch in batches} == set(VIEWS)
     for batch in batches:
-        if any(i >= 200 for i in batch.rows):
-            assert batch.view == "hyp+src"
+        alone = {int(i) >= 200 for i in batch.rows}
+        assert alone in ({True}, {False})
+        assert set(batch.views) == ({"hyp+src"} if alone == {True} else set(VIEWS))
     only = {"hyp+ref": 1.0}
     with pytest.raises(InputError, match="60 training segments lack a text"):
         RegressorTask(regressor(), packer, rows, rows, only)
+
+
+def test_every_view_answers_each_batch_by_its_share(rows: Coded, packer: Packer) -> None:
+    made = task(rows, packer)
+    at = np.arange(6)
+
+    def error(view: str) -> float:
+        inputs = {slot: pack(rows, slot, at, packer, CPU) for slot in INPUTS[view]}
+        return float(weighted_error(made.model(inputs), rows, at))
+
+    with torch.inference_mode():
+        expected = sum(share * error(view) for view, share in VIEWS.items())
+        assert float(made.loss(Batch(at, tuple(VIEWS)), 1)) == pytest.approx(expected, abs=1e-5)
+        alone = made.loss(Batch(at, ("hyp+src",)), 1)
+        assert float(alone) == pytest.approx(error("hyp+src"), abs=1e-5)
+
+
+def test_the_best_mean_of_answers_is_chosen(
+    rows: Coded, packer: Packer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer from the source is half as good as that from the reference, and errs elsewhere."""
+    made = task(rows, packer)
+    noise = np.random.default_rng(1).normal(size=(2, len(made.dev)))
+    human = made.dev.scores
+    answers = {
+        "hyp+src/hyp+ref": -human,
+        "hyp+ref": human + 0.5 * noise[0],
+        "hyp+src": human + noise[1],
+    }
+    monkeypatch.setattr(made, "_predict", lambda _, view: answers[view])
+    made.choose_answers()
+    chosen = made.answers["hyp+src/hyp+ref"]
+    assert set(chosen) == {"hyp+ref", "hyp+src"}
+    assert chosen.count("hyp+ref") > chosen.count("hyp+src")
+    lps = made.dev.lps.tolist()
+    both = pearson_by_pair(lps, made.predict(made.dev, "hyp+src/hyp+ref"), human)["average"]
+    assert both > pearson_by_pair(lps, answers["hyp+ref"], human)["average"]
 
 
 def test_an_absent_view_has_its_own_vector(rows: Coded, packer: Packer) -> None:

@@ -172,9 +172,12 @@ def test_a_teacher_reads_the_text_that_pieces_spell(home: Path, tmp_path: Path) 
         "--teacher-hidden", 16, "--encoder", home / "encoder", "--device", "cpu",
         "--out", tmp_path / "distilled")  # fmt: skip
     before = load(home)
-    after = coded.load(
+    after, facts = coded.load(
         tmp_path / "distilled" / "judged.npz", read_folder(str(home / "encoder")).tokenizer_digest
-    )[0]
+    )
+    told = facts["distilled"]
+    assert (told["teacher"], told["samples"]) == ("hub, a regressor for hyp+ref", 0)
+    assert told["epochs"] == 1
     np.testing.assert_array_equal(after["dev"].scores, before["dev"].scores)
     moved = after["train"].scores != before["train"].scores
     np.testing.assert_array_equal(moved, before["train"].numbers["ref"] >= 0)

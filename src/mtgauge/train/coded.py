@@ -54,6 +54,12 @@ class Book:
         found: list[int] = self.flat[self.start[number] : self.start[number + 1]].tolist()
         return found
 
+    def many(self, numbers: IntArray) -> list[list[int]]:
+        """`pieces` of many texts, in a fraction of the time."""
+        flat = self.flat.tolist()
+        spans = zip(self.start[numbers].tolist(), self.start[numbers + 1].tolist(), strict=True)
+        return [flat[a:b] for a, b in spans]
+
     def on(self, device: torch.device) -> Tensor:
         """The flat row of pieces on a device, put there once."""
         if device not in self._on:

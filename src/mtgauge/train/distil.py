@@ -50,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
     parts, facts = coded.load(args.judged, own.tokenizer_digest)
     teacher = Teacher(args, Tokenizer.from_file(str(own.tokenizer)), device)
     args.out.mkdir(parents=True, exist_ok=True)
-    facts |= {"distilled": teacher.facts}
+    drawn = None if args.corpus is None else _samples(args.corpus, args.samples, device)
+    facts |= {"distilled": teacher.facts | {"samples": 0 if drawn is None else len(drawn)}}
     train = blended(parts["train"], teacher)
     digest = own.tokenizer_digest
     coded.save(args.out / "judged.npz", parts | {"train": train}, digest, facts, small=False)
-    if args.corpus is not None:
-        drawn = _samples(args.corpus, args.samples, device)
+    if drawn is not None:
         rated = drawn.scored(teacher(drawn), drawn.weights)
         both = coded.merged(train, rated)
         dev = coded.merged(parts["dev"], rated.take(np.arange(0)))  # in the book that the two share
@@ -70,7 +70,9 @@ class Teacher:
         self.pieces = pieces
         hub = HubPairs(load_hub(args.teacher_encoder))
         self.model = Regressor(hub, ("ref",), "compare", "mlp", args.teacher_hidden)
-        self.facts: dict[str, Any] = load_warm(args.teacher / "weights.safetensors", self.model)
+        name = Path(args.teacher_encoder).name
+        self.facts: dict[str, Any] = {"teacher": f"{name}, a regressor for {VIEW}"}
+        self.facts |= load_warm(args.teacher / "weights.safetensors", self.model)["warm"]
         self.model.to(device).eval()
         folder = EncoderFolder(Path(args.teacher) / "tokenizer.json", ())
         self.packer: Packer = folder.packer(LENGTH)
@@ -85,11 +87,15 @@ class Teacher:
     def _read(self, rows: Coded) -> Coded:
         """The same rows in the teacher's own pieces."""
         used = np.unique(np.concatenate([rows.numbers["hyp"], rows.numbers["ref"]]))
-        texts = self.pieces.decode_batch([rows.book.pieces(i) for i in used.tolist()])
-        found = self.packer.tokenize(texts)
-        flat = np.concatenate([np.array(ids, np.int32) for ids in found])
+        texts = self.pieces.decode_batch(rows.book.many(used))
+        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}  # many stand there twice
+        found = self.packer.tokenize(list(place))
+        flat = np.fromiter((piece for ids in found for piece in ids), np.int32)
         start = np.concatenate([[0], np.cumsum([len(ids) for ids in found])]).astype(np.int64)
-        numbers = {name: np.searchsorted(used, rows.numbers[name]) for name in ("hyp", "ref")}
+        number = np.array([place[text] for text in texts])
+        numbers = {
+            name: number[np.searchsorted(used, rows.numbers[name])] for name in ("hyp", "ref")
+        }
         return Coded(
             Book(flat, start),
             numbers | {"src": np.full(len(rows), -1)},

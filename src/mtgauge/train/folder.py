@@ -147,13 +147,13 @@ def load_warm(path: Path, model: nn.Module) -> dict[str, Any]:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise ResourceError(f"--warm {path} cannot be read ({error}).") from None
+        raise ResourceError(f"{path} cannot be read ({error}).") from None
     own = model.state_dict()
     lacking = [n for n, p in model.named_parameters() if p.requires_grad and n not in tensors]
     strange = [n for n, t in tensors.items() if n not in own or own[n].shape != t.shape]
     if lacking or strange:
         raise UsageError(
-            f"--warm {path} is of another model ({', '.join([*lacking, *strange][:3])}, ...): "
+            f"{path} is of another model ({', '.join([*lacking, *strange][:3])}, ...): "
             "say the same --pool, --head, --hidden, --views and --freeze-embeddings."
         )
     model.load_state_dict(tensors, strict=False)

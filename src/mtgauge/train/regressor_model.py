@@ -139,7 +139,11 @@ class Regressor(nn.Module):
         return torch.cat([states[:, 0], a * b, (a - b).abs()], 1)
 
     def forward(self, inputs: dict[str, Inputs]) -> Tensor:
-        """Scores of rows whose slots are given together; every slot holds the same rows."""
+        """Scores of rows whose slots are given together."""
+        return self.answer(self.vectors(inputs))
+
+    def vectors(self, inputs: dict[str, Inputs]) -> dict[str, Tensor]:
+        """(n, width) of each slot; every slot holds the same rows."""
         sizes = {len(given.ids) for given in inputs.values()}
         if len(sizes) != 1 or not set(inputs) <= set(self.slots):
             raise UsageError(
@@ -147,7 +151,7 @@ class Regressor(nn.Module):
             )
         n = sizes.pop()
         found = self.vector(*joined(list(inputs.values()))).float().view(len(inputs), n, -1)
-        return self.answer(dict(zip(inputs, found, strict=True)))
+        return dict(zip(inputs, found, strict=True))
 
     def answer(self, vectors: dict[str, Tensor]) -> Tensor:
         """Scores from the vectors of the slots that are given."""

@@ -1,17 +1,20 @@
-"""Fine-tuning the sentence-pair regressor on judged segments, with views dropped at random.
+"""Fine-tuning the sentence-pair regressor on judged segments, in all views that it will serve.
 
     task = RegressorTask(model, packer, train, dev, views={"hyp+src/hyp+ref": 0.5, "hyp+src": 0.5})
     fit(task, Plan(epochs=4, rate=1e-4, schedule="linear"), out)
 
-A batch holds one view, drawn with the given shares, so that a model meets every view that it will
-serve; rows without a reference come in batches of their own, as hyp+src. The texts of a row are
-fetched by its number for every slot, so the views of an example cannot come apart.
+The encoder reads each slot of a batch once; every view answers from what it may see of that, and
+the errors count by the views' shares. That is what dropping views at random comes to on average,
+without the chance and for the price of the widest view. Rows without a reference come in batches of
+their own, as hyp+src. The texts of a row are fetched by its number for every slot, so the views of
+an example cannot come apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
@@ -27,12 +30,13 @@ from mtgauge.train.regressor_model import Regressor
 
 IntArray = NDArray[np.int64]
 _PREDICTED = 256  # rows a batch where nothing is learnt
+_ANSWERS = 4  # at most, in a mean of answers
 
 
 @dataclass(frozen=True)
 class Batch:
     rows: IntArray
-    view: str
+    views: tuple[str, ...]  # all that these rows can be read in
 
 
 class RegressorTask:
@@ -67,7 +71,7 @@ class RegressorTask:
         names = list(self.views)
         self._kinds = [
             (
-                [name for name, there in zip(names, kind, strict=True) if there],
+                tuple(name for name, there in zip(names, kind, strict=True) if there),
                 np.flatnonzero((kind == served.T).all(1)),
             )
             for kind in np.unique(served.T, axis=0)
@@ -92,27 +96,48 @@ class RegressorTask:
         rng = np.random.default_rng([seed, epoch])
         found: list[Batch] = []
         for possible, at in self._kinds:
-            shares = np.array([self.views[name] for name in possible])
             for part in bucketed(self._lengths[at], self.size, rng):
-                view = possible[int(rng.choice(len(possible), p=shares / shares.sum()))]
-                found.append(Batch(at[part], view))
+                found.append(Batch(at[part], possible))
         return [found[i] for i in rng.permutation(len(found))]
 
     def loss(self, batch: Batch, seed: int) -> Tensor:
-        return weighted_error(self._forward(self.train, batch), self.train, batch.rows)
+        assert isinstance(self.model, Regressor)
+        slots = dict.fromkeys(slot for view in batch.views for slot in INPUTS[view])
+        inputs = {slot: self._pack(self.train, slot, batch.rows) for slot in slots}
+        vectors = self.model.vectors(inputs)
+        total = sum(self.views[view] for view in batch.views)
+        error = torch.zeros((), device=self.device)
+        for view in batch.views:
+            answer = self.model.answer({slot: vectors[slot] for slot in INPUTS[view]})
+            share = self.views[view] / total
+            error = error + share * weighted_error(answer, self.train, batch.rows)
+        return error
 
     def choose_answers(self) -> None:
-        """With both texts: is the mean with the answer from the reference alone better?"""
-        both, alone = "hyp+src/hyp+ref", "hyp+ref"
-        if both in self.views and alone in self.views:
-            plain = self.correlations(self.dev)[both]
-            self.answers = {both: [both, alone]}
-            if not self.correlations(self.dev)[both] > plain:
-                self.answers = {}
+        """With both texts: the mean of which answers is best? One listed twice counts twice.
+
+        The encoder has read both texts anyway: the answers from either cost next to nothing.
+        """
+        both = "hyp+src/hyp+ref"
+        known = [view for view in (both, "hyp+ref", "hyp+src") if view in self.views]
+        if both not in known:
+            return
+        best = -np.inf
+        for size in range(1, _ANSWERS + 1):
+            for names in combinations_with_replacement(known, size):
+                predicted = self._mean(self.dev, names)
+                there = np.flatnonzero(~np.isnan(predicted))
+                found = pearson_by_pair(
+                    self.dev.lps[there].tolist(), predicted[there], self.dev.scores[there]
+                )["average"]
+                if found > best:
+                    best, self.answers = found, {both: list(names)}
 
     def predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
         """z-scores in a view, the mean of its answers; NaN where a row lacks a text for it."""
-        answers = self.answers.get(view, [view])
+        return self._mean(rows, self.answers.get(view, [view]))
+
+    def _mean(self, rows: Coded, answers: Sequence[str]) -> NDArray[np.float64]:
         return np.asarray(np.mean([self._predict(rows, name) for name in answers], axis=0))
 
     def _predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
@@ -176,8 +201,3 @@ class RegressorTask:
 
     def _pack(self, rows: Coded, slot: str, at: IntArray) -> Inputs:
         return pack(rows, slot, at, self.packer, self.device, self.langs)
-
-    def _forward(self, rows: Coded, batch: Batch) -> Tensor:
-        inputs = {slot: self._pack(rows, slot, batch.rows) for slot in INPUTS[batch.view]}
-        score: Tensor = self.model(inputs)
-        return score

@@ -112,7 +112,7 @@ def _add_model(name: str, model: argparse._ArgumentGroup) -> None:
     model.add_argument("--hidden", type=int, default=256 if regressor else 300)
     if regressor:
         model.add_argument("--views", nargs="+", default=list(SHIPPED_VIEWS), metavar="VIEW=SHARE",
-                           help=f"of {', '.join(VIEWS)}; a share of the batches each")  # fmt: skip
+                           help=f"of {', '.join(VIEWS)}; a share of the error each")  # fmt: skip
         model.add_argument("--head", choices=("linear", "mlp"), default="linear")
         model.add_argument("--pool", choices=("first", "compare"), default="first")
         model.add_argument("--max-length", type=int, default=128, help="pieces of an input")
@@ -292,13 +292,3 @@ def report(args: argparse.Namespace, card: dict[str, Any]) -> None:
 def say(args: argparse.Namespace, text: str) -> None:
     if not args.quiet:
         print(text, file=sys.stderr, flush=True)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="mtgauge train", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args())
-
-
-if __name__ == "__main__":
-    sys.exit(main())
