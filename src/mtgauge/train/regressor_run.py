@@ -192,10 +192,12 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         if args.epochs:  # the best weights are not the last ones that were validated
             kept.task.forget()
         kept.task.choose_answers()
-        test = data.test and kept.task.correlations(data.test)
-    tested = {"test_pearson": rounded(test)} if test else {}
+        facts = kept.facts() | {"dev_pearson": rounded(kept.task.correlations(data.dev))}
+        if data.test is not None:
+            facts["test_pearson"] = rounded(kept.task.correlations(data.test))
+    facts |= before
     if args.weights_only:
-        return write_weights(args.out, model, kept.facts() | tested | before)
+        return write_weights(args.out, model, facts)
     with torch.inference_mode():
         predicted = np.concatenate([kept.task.predict(data.dev, v) for v in setting.views])
     there = ~np.isnan(predicted)
@@ -214,9 +216,7 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         "head": args.head,
         "max_length": args.max_length,
         "calibration": calibration(predicted[there], raw[there]),
-        **kept.facts(),
-        **tested,
-        **before,
+        **facts,
         "data": data.facts,
     }
     write_regressor(args.out, model, card, setting.folder.tokenizer, kept.task.sample(200))
