@@ -125,6 +125,8 @@ class RegressorTask:
         best = -np.inf
         for size in range(1, _ANSWERS + 1):
             for names in combinations_with_replacement(known, size):
+                if {slot for name in names for slot in INPUTS[name]} != set(INPUTS[both]):
+                    continue  # one of the two texts would count for nothing
                 predicted = self._mean(self.dev, names)
                 there = np.flatnonzero(~np.isnan(predicted))
                 found = pearson_by_pair(
