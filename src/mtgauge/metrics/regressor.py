@@ -11,8 +11,9 @@ that was fine-tuned on human judgements:
     mtgauge score -s src -t hyp -m regressor:scale=100                # 0 to 100
 
 `view=auto` takes what is given: hyp+src/hyp+ref with both, else hyp+ref or hyp+src. The model in
-the package was trained with views dropped at random, so that it serves all three. A model trained
-for hyp+src+ref reads all three texts as one input.
+the package serves all three: in training every view answered each batch. With both texts its score
+is a mean of such answers (the card's `answers`), chosen on held-out judgements. A model trained for
+hyp+src+ref reads all three texts as one input.
 
 Limits: trained on WMT news; scores of other text are comparable between systems, their level less
 so. Inputs are cut to the card's `max_length` pieces, which is counted.
