@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 METRICS = ("bilstm", "bilstm-attention", "esim", "ruse", "regressor")
 MODELS = (*METRICS, "judged", "distil")
 VIEWS = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref")
-SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.5", "hyp+ref=0.25", "hyp+src=0.25")
+SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.4", "hyp+ref=0.2", "hyp+src=0.4")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
