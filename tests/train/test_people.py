@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from mtgauge.errors import UsageError  # noqa: E402
 from mtgauge.train import encoder as e  # noqa: E402
 from mtgauge.train.descend import load_weights  # noqa: E402
 from mtgauge.train.fluency import FluencySettings, people_loss, train_fluency  # noqa: E402
-from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.model import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.objective import word_means  # noqa: E402
 from mtgauge.train.people import People  # noqa: E402
-from mtgauge.train.sampler import Corpus  # noqa: E402
+from mtgauge.train.prepare import (  # noqa: E402
+    Pairs,
+    _packed,
+    _write,
+    load_pairs,
+    load_pieces,
+)
+from mtgauge.train.sampler import Corpus, _weights  # noqa: E402
 from mtgauge.train.teacher import Teacher  # noqa: E402
 from mtgauge.train.tune import Tuning, run, scores, tune  # noqa: E402
-from mtgauge.train.watch import Judged, read  # noqa: E402
+from mtgauge.train.watch import Judged, read, retrieval  # noqa: E402
+from mtgauge.train.watch import halves as cut_halves  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -95,6 +107,62 @@ def test_the_teacher_comes_to_follow_people_and_comes_back(
     assert Teacher.load([out]).layers == teacher.layers
 
 
+def test_the_best_epoch_is_kept(
+    tiny_corpus: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, name = [tiny_corpus / "teacher.npz"], "encoder.layer.0.output.dense.weight"
+    teacher = Teacher.load(files, dtype=torch.float32)
+    said, seen = iter([0.1, 0.2, 0.5, 0.3]), []
+
+    def report(teacher: Teacher, *_: object) -> float:
+        seen.append(teacher.w[name].detach().clone())
+        return next(said)
+
+    monkeypatch.setattr("mtgauge.train.tune._report", report)
+    tune(teacher, Teacher.load(files), judged, judged, Tuning(layer=1, epochs=3, batch=16))
+    assert [torch.equal(teacher.w[name], x) for x in seen] == [False, False, True, False]
+
+
+def test_an_anchor_holds_sentences_where_they_were(tiny_corpus: Path, judged: Judged) -> None:
+    files = [tiny_corpus / "teacher.npz"]
+    batch = Ragged.of(judged.reference)
+
+    def last(teacher: Teacher) -> Any:
+        return word_means(teacher(batch, teacher.layers), batch.row, len(batch))
+
+    def moved(anchor: float) -> float:
+        teacher, fixed = Teacher.load(files, dtype=torch.float32), Teacher.load(files)
+        how = Tuning(layer=1, epochs=3, batch=16, rate=3e-3, anchor=anchor)
+        tune(teacher, fixed, judged, judged, how)
+        return 1 - float(torch.cosine_similarity(last(teacher), last(fixed)).mean())
+
+    assert moved(10.0) < moved(0.0) / 2
+
+
+def test_means_are_told_by_file() -> None:
+    found = {"my da.15 de-en": 0.2, "my da.15 fi-en": 0.4, "my da.16 de-en": 0.8}
+    assert Judged.means(found) == pytest.approx({"my da.15": 0.3, "my da.16": 0.8})
+
+
+def test_retrieval_is_nearest_by_mean_unit_vector(tiny_corpus: Path, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    encoder, pieces = Encoder(Shape(400, 32, 2, 4, 64)), load_pieces(tiny_corpus, "student")
+    pairs = load_pairs(tiny_corpus / "heldout.npz", "de.")
+    means = []
+    for side in (pairs.source, pairs.target):
+        rows = [np.concatenate([pieces.row(int(w)) for w in side.row(i)]) for i in range(len(side))]
+        with torch.no_grad():
+            last = [encoder(Ragged.of([[1, *row, 2]]))[-1][1:-1].numpy() for row in rows]
+        mean = np.array([(x / np.linalg.norm(x, axis=1)[:, None]).mean(0) for x in last])
+        means.append(mean / np.linalg.norm(mean, axis=1)[:, None])
+    near, own = means[0] @ means[1].T, np.arange(len(pairs))
+    wanted = ((near.argmax(0) == own).mean() + (near.argmax(1) == own).mean()) / 2
+    assert retrieval(encoder, tiny_corpus) == f"retrieval {wanted:.3f}: de {wanted:.3f}"
+    bare = Path(shutil.copytree(tiny_corpus, tmp_path / "corpus"))
+    _write(bare / "heldout.npz", _packed(pairs, np.arange(0), "de."))
+    assert "no language" in retrieval(encoder, bare)
+
+
 def test_students_learn_from_people(tiny_corpus: Path, judged: Judged, tmp_path: Path) -> None:
     corpus, teacher = Corpus.load(tiny_corpus, "cpu"), Teacher.load([tiny_corpus / "teacher.npz"])
     people = People.of(judged.source, judged.hypothesis, judged, "cpu")
@@ -108,22 +176,23 @@ def test_students_learn_from_people(tiny_corpus: Path, judged: Judged, tmp_path:
     e.train(corpus, teacher, student, tiny, tmp_path, people=people)
     assert losses(rows)["people"].item() < before - 0.2
     model = Causal(SHAPE)
-    halves = People.of([r[:-1] for r in judged.source], [[5, *r[1:]] for r in judged.hypothesis],
-                       judged, "cpu")  # fmt: skip
-    settings = FluencySettings(steps=3, words=200, warm=2, people=16)
+    halves = People.of(*cut_halves(judged.source, judged.hypothesis), judged, "cpu")
+    every, weights = torch.arange(len(halves)), {"text": 0.0, "people": 1.0}
+    before = people_loss(model, halves, every).item()
+    settings = FluencySettings(steps=20, words=200, warm=2, rate=3e-3, people=32, weights=weights)
     train_fluency(corpus, model, settings, tmp_path, people=halves)
+    assert people_loss(model, halves, every).item() < before - 0.2
     assert load_weights(tmp_path / "fluency.safetensors")[1] == SHAPE
 
 
 def test_an_origin_is_left_out(tiny_corpus: Path) -> None:
     whole = Corpus.load(tiny_corpus, "cpu")
     assert whole.shares["tatoeba"] == pytest.approx(1)
-    from mtgauge.train.prepare import Pairs, load_pairs
-    from mtgauge.train.sampler import _weights
-
     one = load_pairs(tiny_corpus / "de.npz")
     half = np.arange(len(one)) % 2
     mixed = Pairs(one.source, one.target, half.astype(np.int16), ("tatoeba", "bible"))
     weights = _weights(mixed, 0.5, 1.0, ["tatoeba"])
     assert (weights[half == 0] == 0).all()
     assert weights.sum() == pytest.approx(np.count_nonzero(half) ** 0.5)
+    with pytest.raises(UsageError, match="leaves no pair"):
+        whole.only(torch.arange(0))

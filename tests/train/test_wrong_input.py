@@ -12,6 +12,12 @@ from mtgauge.cli import main  # noqa: E402
 from mtgauge.train.descend import save  # noqa: E402
 from mtgauge.train.model import Causal, Shape  # noqa: E402
 
+TEACH = "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT.npz"
+ENCODER = (
+    "encoder --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --steps 1 --layers 2 --dim 48"
+)
+FLUENCY = "fluency --corpus CORPUS --out OUT --steps 1 --layers 2 --dim 48"
+SAMPLE = "sample --corpus CORPUS --teacher CORPUS/teacher.npz --start LM.safetensors"
 CASES = {
     "an empty corpus": ("fluency --corpus EMPTY --out OUT --steps 1", 4, "train prepare"),
     "a corpus without translations": (
@@ -50,8 +56,7 @@ CASES = {
         "SCORES.tsv",
     ),
     "people who judged nothing into English": (
-        "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --judged FOREIGN.tsv"
-        " --device cpu",
+        TEACH + " --judged FOREIGN.tsv",
         3,
         "no judged segments into en",
     ),
@@ -70,31 +75,114 @@ CASES = {
         2,
         "leaves no pair",
     ),
+    "judged segments of the teacher without references": (
+        TEACH + " --judged NOREF.tsv",
+        3,
+        "40 of 40 segments have no reference",
+    ),
+    "raw judgements": (TEACH + " --judged RAW.tsv", 3, "z-scores"),
+    "one judged segment": (TEACH + " --judged ONE.tsv", 3, "no two different scores"),
+    "a corpus without the teacher's tokenizer": (
+        "teacher --corpus EMPTY --teacher CORPUS/teacher.npz --out OUT.npz --judged GOOD.tsv",
+        4,
+        "--teacher-tokenizer",
+    ),
+    "a layer that the teacher does not have": (
+        TEACH + " --judged GOOD.tsv --layer 99",
+        2,
+        "it has 2",
+    ),
+    "no layer to tune": (TEACH + " --judged GOOD.tsv --layer 0", 2, "--layer 0"),
+    "no epoch": (TEACH + " --judged GOOD.tsv --layer 1 --epochs 0", 2, "--epochs 0"),
+    "a rate of nothing": (TEACH + " --judged GOOD.tsv --layer 1 --rate 0", 2, "--rate 0"),
+    "the epoch chosen by what was learned": (
+        TEACH + " --judged GOOD.tsv --layer 1 --dev GOOD.tsv",
+        3,
+        "also in --dev",
+    ),
+    "a teacher of other weights": (
+        "teacher --corpus CORPUS --teacher CORPUS/pieces.npz --out OUT.npz --judged GOOD.tsv",
+        4,
+        "no whole MPNet model",
+    ),
+    "a teacher that would go to another file": (
+        "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --judged GOOD.tsv",
+        2,
+        ".npz",
+    ),
+    "two judged files of one name": (TEACH + " --judged GOOD.tsv EMPTY/GOOD.tsv", 3, "same name"),
+    "people without sources": (ENCODER + " --people NOSRC.tsv", 3, "no source"),
+    "people of a language that nobody taught": (ENCODER + " --people SWAHILI.tsv", 3, "sw-en"),
+    "people who said one thing": (ENCODER + " --people ONE.tsv", 3, "no two different scores"),
+    "judged segments without sources": (ENCODER + " --judged NOSRC.tsv", 3, "no source"),
+    "judged segments without references": (ENCODER + " --judged NOREF.tsv", 3, "no reference"),
+    "a teacher with too few layers": (ENCODER, 2, "Layer 7 of the teacher"),
+    "heads that do not fit": (ENCODER + " --heads 5", 2, "--heads 5"),
+    "no layers": (ENCODER + " --layers 0", 2, "--layers 0"),
+    "no versions": (ENCODER + " --versions 0", 2, "--versions 0"),
+    "batches of nothing": (FLUENCY + " --words 0", 2, "--words 0"),
+    "batches of too few words": (FLUENCY + " --words 20", 2, "--words 20"),
+    "more than everything": (FLUENCY + " --given 3", 2, "--given 3"),
+    "a start with other pieces": (
+        "fluency --corpus CORPUS --out OUT --steps 1 --start OTHER.safetensors",
+        2,
+        "knows 500 pieces",
+    ),
+    "nothing to translate": (SAMPLE + " --rows 0", 2, "--rows 0"),
+    "a rating by a layer that is not there": (SAMPLE + " --rows 5", 2, "Layer 7 of the teacher"),
     "no parallel text": ("prepare --parallel EMPTY --out OUT", 3, "XX-en.tsv"),
 }
 
 
+def write_tables(folder: Path, pairs: list[tuple[str, str]]) -> None:
+    """Judged segments that lack something, and GOOD.tsv, which does not."""
+
+    def write(
+        name: str, rows: int = 40, lp: str = "de-en", scale: float = 1, less: str = ""
+    ) -> None:
+        lines: list[str] = []
+        for i, (german, english) in enumerate(pairs[:rows]):
+            row = {"lp": lp, "system": "-", "sid": str(i), "source": german, "reference": english,
+                   "hypothesis": english, "human": str((i / 20 - 1) * scale)}  # fmt: skip
+            row.pop(less, None)
+            lines += ["\t".join(row)] * (not lines) + ["\t".join(row.values())]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    write("GOOD.tsv")
+    write("EMPTY/GOOD.tsv")
+    write("ONE.tsv", rows=1)
+    write("RAW.tsv", scale=50)
+    write("SWAHILI.tsv", lp="sw-en")
+    write("NOREF.tsv", less="reference")
+    write("NOSRC.tsv", less="source")
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_input(
-    case: str, tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    case: str, tiny_corpus: Path, invented: list[tuple[str, str]], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     (tmp_path / "EMPTY").mkdir()
+    write_tables(tmp_path, invented)
     (tmp_path / "TEXT.onnx").write_text("this is no model")
     head, row = "lp\tsystem\tsid\tsource\treference\thypothesis", "en-de\t-\t1\tyes\tja\tja"
     (tmp_path / "SCORES.tsv").write_text(f"{head}\n{row}\n")
     (tmp_path / "FOREIGN.tsv").write_text(f"{head}\thuman\n{row}\t0.5\n")
     shape = Shape(400, 32, 2, 4, 64, embedding=16)
     save(Causal(shape), shape, tmp_path / "LM.safetensors")
+    other = Shape(500, 32, 2, 4, 64, embedding=16)
+    save(Causal(other), other, tmp_path / "OTHER.safetensors")
     line, code, said = CASES[case]
     words = [
         word.replace("CORPUS", str(tiny_corpus))
         if "CORPUS" in word
         else str(tmp_path / word)
-        if word.split(".")[0] in ("EMPTY", "OUT", "NONE", "TEXT", "LM", "SCORES", "FOREIGN")
+        if word.split(".")[0].split("/")[0].isupper()
         else word
         for word in line.split()
     ]
-    assert main(["train", *words, *(["--device", "cpu"] if "--steps" in words else [])]) == code
+    runs = words[0] not in ("prepare", "export")
+    assert main(["train", *words, *(["--device", "cpu"] if runs else [])]) == code
     shown = capsys.readouterr().err
     assert said in shown
     assert "Traceback" not in shown

@@ -122,6 +122,8 @@ class Losses:
                 f"--versions {settings.versions}: {samples.each} of them are machine translations, "
                 "and at least one more has to be made."
             )
+        if settings.versions < 1:
+            raise UsageError(f"--versions {settings.versions}: one at least.")
         self.samples, each = samples, samples.each if samples is not None else 0
         # versions made in one way, machine translations first
         self.kinds = [

@@ -24,12 +24,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import InputError, ResourceError, UsageError
 
 if TYPE_CHECKING:
     from mtgauge.train.encoder import Student
     from mtgauge.train.model import Causal, Shape
     from mtgauge.train.people import People
+    from mtgauge.train.sampler import Corpus
     from mtgauge.train.samples import Samples
     from mtgauge.train.watch import Judged
 
@@ -52,7 +53,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
             "--parallel", type=path, required=True, help="folder of XX-en.tsv[.zst]"
         )
         parser.add_argument(
-            "--extra", type=path, nargs="*", default=[], help="more XX-en.tsv files"
+            "--extra", type=path, nargs="+", default=[], help="more XX-en.tsv files"
         )
         parser.add_argument("--tokenizer", type=path, help="one made before; else it is trained")
         parser.add_argument("--pieces", type=int, default=48_000)
@@ -77,15 +78,16 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     if name == "teacher":
         parser.add_argument("--judged", type=path, nargs="+", required=True,
                             help="judged segments with references, to learn from")  # fmt: skip
-        parser.add_argument("--dev", type=path, nargs="*", default=[],
+        parser.add_argument("--dev", type=path, nargs="+", default=[],
                             help="to choose the epoch by; else a tenth of --judged")  # fmt: skip
-        parser.add_argument("--layer", type=int, default=7, help="whose best matches are tuned")
+        parser.add_argument("--layer", type=int, default=7,
+                            help="whose matches are tuned; other stages read layer 7")  # fmt: skip
         parser.add_argument("--epochs", type=int, default=6)
         parser.add_argument("--batch", type=int, default=96)
         parser.add_argument("--rate", type=float, default=3e-5)
         return
     parser.add_argument("--start", type=path, required=name == "sample",
-                        help="weights to go on from: safetensors, or .onnx")  # fmt: skip
+                        help="go on from: safetensors, .onnx; the encoder .npz too")  # fmt: skip
     if name == "sample":
         parser.add_argument("--rows", type=int, default=500_000, help="pairs to translate")
         parser.add_argument("--each", type=int, default=2, help="translations of each")
@@ -105,12 +107,13 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fuse", action="store_true",
                         help="compile the blocks: begins later, runs faster")  # fmt: skip
     parser.add_argument("--samples", action="store_true", help="learn from `train sample` too")
-    parser.add_argument("--without", nargs="*", default=[], metavar="ORIGIN",
+    parser.add_argument("--without", nargs="+", default=[], metavar="ORIGIN",
                         help="leave pairs of these origins out")  # fmt: skip
-    parser.add_argument("--people", type=path, nargs="*", default=[],
-                        help="judged translations to learn from")  # fmt: skip
-    parser.add_argument("--judged", type=path, nargs="*", default=[],
-                        help="judged segments to choose by")  # fmt: skip
+    parser.add_argument("--people", type=path, nargs="+", default=[],
+                        help="judged translations with sources, to learn from")  # fmt: skip
+    texts = "sources and references" if name == "encoder" else "sources"
+    parser.add_argument("--judged", type=path, nargs="+", default=[],
+                        help=f"judged segments with {texts}, to choose by")  # fmt: skip
     parser.add_argument("--save-every", type=float, default=150.0, help="seconds")
     for size, usual in SIZES[name].items():
         parser.add_argument("--" + size, type=int, help=f"of a fresh model; {usual} by default")
@@ -125,7 +128,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="weight of ranking machine translations")  # fmt: skip
         parser.add_argument("--ranked-share", type=float, default=0.4,
                             help="of the pairs, whose translations are ranked")  # fmt: skip
-        parser.add_argument("--reader", type=path, nargs="*", default=[], help="teacher's weights")
+        parser.add_argument("--reader", type=path, nargs="+", default=[], help="teacher's weights")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -168,31 +171,36 @@ def _teacher(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read_judged(files: list[Path], corpus: Path, target: str | None) -> Judged:
-    from tokenizers import Tokenizer
-
+def _judged(args: argparse.Namespace, needs: list[str]) -> Judged | None:
+    from mtgauge.train.sampler import load_tokenizer
     from mtgauge.train.watch import Judged, read
 
-    return Judged.of(read(files, target), Tokenizer.from_file(str(corpus / "tokenizer.json")))
+    if not args.judged:
+        return None
+    return Judged.of(read(args.judged, "en", needs), load_tokenizer(args.corpus))
 
 
-def _judged(args: argparse.Namespace) -> Judged | None:
-    return _read_judged(args.judged, args.corpus, "en") if args.judged else None
-
-
-def _people(args: argparse.Namespace, device: str, cut: bool = False) -> People | None:
+def _people(args: argparse.Namespace, corpus: Corpus, cut: bool = False) -> People | None:
     """Judged pairs of source and translation; `cut`: framed as halves of one sequence."""
-    from mtgauge.train.corpus import SEP
     from mtgauge.train.people import People
+    from mtgauge.train.sampler import load_tokenizer
+    from mtgauge.train.watch import Judged, halves, read
 
     if not args.people:
         return None
-    judged = _read_judged(args.people, args.corpus, None)
+    rows = read(args.people, None, ["source"])
+    known = {*corpus.langs, "en"}
+    if unknown := sorted({lp for lp in rows.lps if not known.issuperset(lp.split("-"))}):
+        raise InputError(
+            f"--people: {args.corpus} has no text in a language of {', '.join(unknown)}",
+            file=rows.files[rows.lps.index(unknown[0])],
+            remedy=f"Take those pairs out; it has {', '.join(sorted(known))}.",
+        )
+    judged = Judged.of(rows, load_tokenizer(args.corpus))
     first, second = judged.source, judged.hypothesis
     if cut:
-        first = [row[:-1][:120] for row in first]
-        second = [[SEP, *row[1:]] for row in second]
-    return People.of(first, second, judged, device)
+        first, second = halves(first, second)
+    return People.of(first, second, judged, str(corpus.source.device))
 
 
 def _encoder(args: argparse.Namespace) -> int:
@@ -222,7 +230,7 @@ def _encoder(args: argparse.Namespace) -> int:
         source_layer=max(1, shape.layers - 1),
         reference_layers=(max(1, shape.layers - 1),),
     )  # fmt: skip
-    judged = _judged(args)
+    judged = _judged(args, ["source", "reference"])
 
     def watch(encoder: Encoder) -> str:
         lines = [correlations(encoder, judged)] if judged is not None else []
@@ -232,7 +240,7 @@ def _encoder(args: argparse.Namespace) -> int:
         fuse(student)
     e.train(
         corpus, teacher, student, settings, args.out, watch, _samples(args, device),
-        _people(args, device),
+        _people(args, corpus),
     )  # fmt: skip
     return 0
 
@@ -277,12 +285,19 @@ def _start(path: Path) -> dict[str, Any]:
 
 def _shape(args: argparse.Namespace) -> Shape:
     """As the options say, and the package's sizes where they do not."""
-    from tokenizers import Tokenizer
-
     from mtgauge.train.model import Shape
+    from mtgauge.train.sampler import load_tokenizer
 
-    vocabulary = Tokenizer.from_file(str(args.corpus / "tokenizer.json")).get_vocab_size()
-    size = {k: getattr(args, k) or usual for k, usual in SIZES[args.stage].items()}
+    size = dict(SIZES[args.stage])
+    for name in size:
+        wanted = getattr(args, name)
+        if wanted is not None:
+            size[name] = wanted
+        if size[name] < 1:
+            raise UsageError(f"--{name} {wanted}: one at least.")
+    if size["dim"] % size["heads"]:
+        raise UsageError(f"--dim {size['dim']} cannot be split into --heads {size['heads']}.")
+    vocabulary = load_tokenizer(args.corpus).get_vocab_size()
     return Shape(vocabulary, inner=4 * size["dim"], **size)
 
 
@@ -291,6 +306,7 @@ def _causal(args: argparse.Namespace) -> Causal:
     from mtgauge.train.causal_restore import causal_from_onnx
     from mtgauge.train.fluency import load_causal
     from mtgauge.train.model import Causal
+    from mtgauge.train.sampler import load_tokenizer
 
     if args.start is None:
         return Causal(_shape(args))
@@ -300,6 +316,12 @@ def _causal(args: argparse.Namespace) -> Causal:
         own, wanted = getattr(model.shape, name), getattr(args, name, None)
         if wanted not in (None, own):
             raise UsageError(f"--{name} {wanted}: --start {args.start} has {own}; leave one out.")
+    pieces = load_tokenizer(args.corpus).get_vocab_size()
+    if model.shape.vocabulary != pieces:
+        raise UsageError(
+            f"--start {args.start} knows {model.shape.vocabulary} pieces, the tokenizer of "
+            f"{args.corpus} {pieces}: prepare the corpus with the tokenizer it was trained with."
+        )
     return model
 
 
@@ -324,12 +346,15 @@ def _fluency(args: argparse.Namespace) -> int:
     from mtgauge.train.sampler import Corpus
     from mtgauge.train.watch import fluency_scores
 
+    for name in ("given", "reverse", "ranked_share"):
+        if not 0 <= getattr(args, name) <= 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(args, name):g} is no share.")
     torch.manual_seed(args.seed)
     device = _device(args.device)
     corpus = Corpus.load(args.corpus, device, without=args.without)
     _say_shares(corpus.shares)
     model = _causal(args)
-    judged = _judged(args)
+    judged = _judged(args, ["source"])
     settings = FluencySettings(
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
         save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
@@ -338,8 +363,7 @@ def _fluency(args: argparse.Namespace) -> int:
     )  # fmt: skip
 
     def watch(model: Causal) -> str:
-        if judged is None:
-            return ""
+        assert judged is not None
         model.eval()
         lines = []
         for name, scores in fluency_scores(model, judged).items():
@@ -352,8 +376,8 @@ def _fluency(args: argparse.Namespace) -> int:
         fuse(model)
     reader = Reader.load(args.reader, device) if args.reader else None
     train_fluency(
-        corpus, model, settings, args.out, watch, reader, _samples(args, device),
-        _people(args, device, cut=True),
+        corpus, model, settings, args.out, watch if judged is not None else None, reader,
+        _samples(args, device), _people(args, corpus, cut=True),
     )  # fmt: skip
     return 0
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from mtgauge.errors import ResourceError, UsageError
@@ -33,6 +34,15 @@ BOOST = {
     "lv": 2.2, "tr": 2.2, "zh": 2.2, "fi": 1.9, "ru": 1.8, "cs": 1.8, "de": 1.6, "et": 1.4,
     "ro": 1.4, "he": 2.2, "hu": 1.8,
 }  # fmt: skip
+
+
+def load_tokenizer(folder: Path, name: str = "tokenizer") -> Tokenizer:
+    """A tokenizer of a prepared corpus: its own, or its `teacher`'s."""
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        how = " --teacher-tokenizer" if name == "teacher" else ""
+        raise ResourceError(f"{file} is not there: `mtgauge train prepare{how}` makes it.")
+    return Tokenizer.from_file(str(file))
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,8 @@ class Corpus:
         origins = sorted({origin for p in pairs for origin in p.origins})
         if unknown := set(without) - set(origins):
             raise UsageError(
-                f"--without {' '.join(sorted(unknown))}: {folder} has pairs of {', '.join(origins)}"
+                f"--without {' '.join(sorted(unknown))}: {folder} has pairs of "
+                f"{', '.join(origins)} only."
             )
         weights = [
             _weights(p, temper, BOOST.get(n, 1.0), without)
@@ -87,6 +98,8 @@ class Corpus:
         weight = self.chance.diff(prepend=self.chance.new_zeros(1))
         kept = torch.zeros_like(weight)
         kept[rows] = weight[rows]
+        if not kept.sum():
+            raise UsageError("--without leaves no pair that `mtgauge train sample` translated.")
         return replace(self, chance=(kept / kept.sum()).cumsum(0))
 
     def tables(self, name: str, first: int, last: int) -> Table:
@@ -99,6 +112,9 @@ class Corpus:
         device = self.source.device
         rng = torch.Generator(device=device).manual_seed(seed)
         length = self.target_start.diff()
+        few = UsageError(f"--words {words}: a batch needs 16 pairs; take more words.")
+        if words < 1:
+            raise few
         while True:
             draw = torch.rand(words * ahead // 8, device=device, generator=rng, dtype=torch.float64)
             rows = torch.searchsorted(self.chance, draw).clamp(max=len(self.lang) - 1)
@@ -106,6 +122,8 @@ class Corpus:
             rows = rows[torch.argsort(length[rows] + 2 * noise)]
             cut = (length[rows].cumsum(0) // words).cpu()
             parts = [p for p in torch.split(rows, torch.bincount(cut).tolist()) if len(p) > 15]
+            if not parts:
+                raise few
             for i in torch.randperm(len(parts), generator=rng, device=device).tolist():
                 yield parts[i]
 

@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, SEP
 from mtgauge.train.corrupt import Table, expand, flat_rows, framed
@@ -91,9 +91,13 @@ def draw(
     batch: int = 4096, seed: int = 1,
 ) -> Samples:  # fmt: skip
     """Translate `rows` rows drawn by their chance, `each` times; the corpus gets the new words."""
+    if min(rows, each) < 1:
+        raise UsageError(f"--rows {rows} --each {each}: one of each at least.")
     device = corpus.source.device
     rng = torch.Generator(device=device).manual_seed(seed)
-    corpus.tables("teacher", FIRST, LAST)  # missed now rather than after the translating
+    # missed now rather than after the translating
+    teacher.refuse_above(layer)
+    corpus.tables("teacher", FIRST, LAST)
     chosen = _choose(corpus, rows, rng)
     table = corpus.tables("student", BOS, EOS)
     model.to(device).eval()

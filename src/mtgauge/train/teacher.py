@@ -24,10 +24,15 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mtgauge.errors import ResourceError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.model import Ragged
 
 FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32
+NAMES = (
+    "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight",
+    "embeddings.LayerNorm.weight", "encoder.relative_attention_bias.weight",
+    "encoder.layer.0.attention.attn.q.weight",
+)  # fmt: skip
 Arrays = dict[str, NDArray[np.generic]]
 
 
@@ -60,7 +65,10 @@ def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
             with np.load(path, allow_pickle=False) as part:
                 stored |= {name: part[name] for name in part.files}
         except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
-            raise ResourceError(f"{path} holds no int8 rows ({error}).") from None
+            raise ResourceError(
+                f"{path} holds no stored weights ({error}): `mtgauge train prepare` and `train "
+                "teacher` write such files, and `store` in mtgauge.train.teacher."
+            ) from None
     out = {}
     for name, value in stored.items():
         if not name.endswith(".scale"):
@@ -93,10 +101,14 @@ class Teacher:
     def load(
         cls, paths: Sequence[Path], device: str = "cpu", dtype: torch.dtype | None = None
     ) -> Teacher:
-        return cls(load_rows(paths), device, dtype)
+        weights = load_rows(paths)
+        if missing := [name for name in NAMES if name not in weights]:
+            files = ", ".join(map(str, paths))
+            raise ResourceError(f"{files}: no whole MPNet model, {missing[0]} is missing.")
+        return cls(weights, device, dtype)
 
     def save(self, path: Path) -> None:
-        """The weights as `load` reads them, in fp16."""
+        """The weights as `load` reads them, in fp16, as a file that ends in .npz."""
         out: Arrays = {}
         for name, value in self.w.items():
             half = value.detach().half().cpu().numpy()
@@ -107,7 +119,12 @@ class Teacher:
                 }
             else:
                 out[name] = half
+        path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(path, **out)  # type: ignore[arg-type]
+
+    def refuse_above(self, layer: int) -> None:
+        if layer > self.layers:
+            raise UsageError(f"Layer {layer} of the teacher is wanted, and it has {self.layers}.")
 
     def _linear(self, name: str, x: Tensor) -> Tensor:
         return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
@@ -138,6 +155,7 @@ class Teacher:
     ) -> Tensor:
         """States of layer `upto`, (pieces, 768), in the teacher's own precision; from the pieces,
         or from the batch's `states` of layer `after`."""
+        self.refuse_above(upto)
         with torch.autocast(batch.ids.device.type, enabled=False):
             x = self._embedded(batch) if states is None else states
             bias = self._bias(-(-batch.longest // 8) * 8)

@@ -20,12 +20,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.errors import InputError, UsageError
 from mtgauge.train import objective as o
 from mtgauge.train.descend import say
+from mtgauge.train.judged import Rows, hold_out, overlap
 from mtgauge.train.model import Ragged
 from mtgauge.train.people import People
+from mtgauge.train.sampler import load_tokenizer
 from mtgauge.train.teacher import Teacher
-from mtgauge.train.watch import FloatArray, Judged
+from mtgauge.train.watch import FloatArray, Judged, read, refuse_flat
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,13 @@ class Tuning:
     rate: float = 3e-5
     anchor: float = 1.0
     seed: int = 1
+
+    def check(self) -> None:
+        for name, least in (("layer", 1), ("epochs", 1), ("batch", 2)):
+            if (value := getattr(self, name)) < least:
+                raise UsageError(f"--{name} {value}: {least} at least.")
+        if self.rate <= 0:
+            raise UsageError(f"--rate {self.rate:g}: nothing is learned at that rate.")
 
 
 def tune(teacher: Teacher, fixed: Teacher, train: Judged, dev: Judged, how: Tuning) -> None:
@@ -111,20 +121,34 @@ def _report(teacher: Teacher, dev: Judged, layer: int, when: str) -> float:
     return float(np.mean(list(means.values())))
 
 
+def _split(judged: list[Path], dev: list[Path], seed: int) -> tuple[Rows, Rows]:
+    """What is learned from, and what the epoch is chosen by; no sentence stands in both."""
+    rows = read(judged, needs=["reference"])
+    if not dev:
+        train, held = hold_out(rows, 0.1, None, seed)
+        return train, refuse_flat(held, " in the tenth that is held out")
+    held = read(dev, needs=["reference"])
+    if len(both := overlap(rows, held)):
+        raise InputError(
+            f"{len(both)} of {len(rows)} segments translate a sentence that is also in --dev",
+            file=rows.files[both[0]],
+            remedy="Take them out of one side, or leave --dev away: a tenth is held out then.",
+        )
+    return rows, held
+
+
 def run(
     corpus: Path, teacher: list[Path], judged: list[Path], dev: list[Path], out: Path, device: str,
     how: Tuning,
 ) -> None:  # fmt: skip
     """Read, hold out a tenth where no file is named for it, tune and save."""
-    from tokenizers import Tokenizer
-
-    from mtgauge.train.judged import hold_out
     from mtgauge.train.teacher import FIRST, LAST
-    from mtgauge.train.watch import read
 
-    tokenizer = Tokenizer.from_file(str(corpus / "teacher.json"))
-    rows = read(judged)
-    parts = (rows, read(dev)) if dev else hold_out(rows, 0.1, None, how.seed)
+    how.check()
+    if out.suffix != ".npz":
+        raise UsageError(f"--out {out}: name a file that ends in .npz.")
+    tokenizer = load_tokenizer(corpus, "teacher")
+    parts = _split(judged, dev, how.seed)
     train, held = (Judged.of(part, tokenizer, (FIRST, LAST)) for part in parts)
     own = Teacher.load(teacher, device, torch.float32)
     torch.set_float32_matmul_precision("high")

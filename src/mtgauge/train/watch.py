@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from mtgauge.data.judgements import data_name
 from mtgauge.errors import InputError
 from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, SEP
-from mtgauge.train.judged import Rows, refuse_bad
+from mtgauge.train.judged import LIMIT, Rows, refuse_bad
 from mtgauge.train.judged import read as read_rows
 from mtgauge.train.model import Causal, Encoder, Ragged, log_probability
 from mtgauge.train.prepare import load_pairs, load_pieces
@@ -45,12 +46,13 @@ class Judged:
 
     @classmethod
     def of(cls, rows: Rows, tokenizer: Tokenizer, frame: tuple[int, int] = (BOS, EOS)) -> Judged:
-        """A text that the rows do not have becomes an empty one."""
+        """A text that the rows do not have becomes an empty one (`read` refuses it if asked)."""
         texts = []
         for column in (rows.sources, rows.references, rows.hypotheses):
             encoded = tokenizer.encode_batch([t or "" for t in column], add_special_tokens=False)
             texts.append([[frame[0], *item.ids[:LONGEST], frame[1]] for item in encoded])
-        group = [f"{f.split('.')[0]} {lp}" for f, lp in zip(rows.files, rows.lps, strict=True)]
+        name = {file: data_name(Path(file)) for file in set(rows.files)}
+        group = [f"{name[f]} {lp}" for f, lp in zip(rows.files, rows.lps, strict=True)]
         return cls(texts[0], texts[1], texts[2], rows.scores, group)
 
     def pearson(self, scores: FloatArray) -> dict[str, float]:
@@ -64,22 +66,79 @@ class Judged:
     @staticmethod
     def means(found: dict[str, float]) -> dict[str, float]:
         """The mean over the language pairs of each file."""
-        files = sorted({name.split()[0] for name in found})
-        return {
-            file: float(np.mean([v for name, v in found.items() if name.split()[0] == file]))
-            for file in files
-        }
+        files: dict[str, list[float]] = {}
+        for name, value in sorted(found.items()):
+            files.setdefault(name.rsplit(" ", 1)[0], []).append(value)
+        return {file: float(np.mean(values)) for file, values in files.items()}
 
 
-def read(files: Sequence[Path], target: str | None = "en") -> Rows:
-    """Judged segments into one language (any: None); missing or constant scores are refused."""
-    rows = refuse_bad(read_rows(files))
-    if target is None:
-        return rows
-    mine = [i for i, lp in enumerate(rows.lps) if lp.endswith("-" + target)]
+def read(
+    files: Sequence[Path], target: str | None = "en", needs: Sequence[str] = ()
+) -> Rows:  # fmt: skip
+    """Judged segments into one language (any: None), their scores cut as in `judged`.
+
+    What would give a number without a meaning is refused: missing, constant or raw scores, two
+    files of one name, and rows without a text that is needed (of `source`, `reference`).
+    """
+    named: dict[str, Path] = {}
+    for file in files:
+        if (other := named.setdefault(data_name(file), file)) != file:
+            raise InputError(
+                f"{other} has the same name, and correlations are told by it",
+                file=file,
+                remedy="Rename one of them.",
+            )
+    every = read_rows(files)
+    rows = refuse_bad(every)
+    mine = [i for i, lp in enumerate(rows.lps) if target is None or lp.endswith("-" + target)]
     if not mine:
-        raise InputError(f"no judged segments into {target}", file=str(files[0]))
-    return rows.take(mine)
+        found = ", ".join(sorted(set(rows.lps)))
+        raise InputError(f"no judged segments into {target}, only of {found}", file=files[0])
+    every, rows = every.take(mine), rows.take(mine)
+    _refuse_raw(every)
+    for need in needs:
+        _refuse_without(rows, need)
+    return refuse_flat(rows)
+
+
+def _refuse_raw(rows: Rows) -> None:
+    """Scores of 0 to 100 would all be cut to one value; a few outliers are usual."""
+    names = np.array(rows.files)
+    for file in sorted(set(rows.files)):
+        far = float(np.mean(np.abs(rows.scores[names == file]) > LIMIT))
+        if far > 0.1:
+            raise InputError(
+                f"{far:.0%} of the scores lie beyond +-{LIMIT:g}",
+                file=file,
+                remedy="Column human must hold z-scores: standardise each judge's first.",
+            )
+
+
+def _refuse_without(rows: Rows, need: str) -> None:
+    texts = {"source": rows.sources, "reference": rows.references}[need]
+    without = [i for i, text in enumerate(texts) if not (text or "").strip()]
+    if without:
+        raise InputError(
+            f"{len(without)} of {len(rows)} segments have no {need}",
+            file=rows.files[without[0]],
+            remedy=f"Fill column {need}, or take those rows out.",
+        )
+
+
+def refuse_flat(rows: Rows, part: str = "") -> Rows:
+    """The rows, if every language pair of a file has two scores that differ: there is no
+    correlation with fewer."""
+    seen: dict[tuple[str, str], set[float]] = {}
+    for file, lp, score in zip(rows.files, rows.lps, rows.scores, strict=True):
+        seen.setdefault((file, lp), set()).add(float(score))
+    for (file, lp), scores in seen.items():
+        if len(scores) < 2:
+            raise InputError(
+                f"{lp} has no two different scores{part}",
+                file=file,
+                remedy="Take the pair out, or give more of it.",
+            )
+    return rows
 
 
 @torch.no_grad()
@@ -133,6 +192,13 @@ def encoder_scores(
     return out
 
 
+def halves(
+    first: list[list[int]], second: list[list[int]]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Framed texts as the two halves of `<s> x <sep> y </s>`; a long x is cut."""
+    return [row[:-1][:120] for row in first], [[SEP, *row[1:]] for row in second]
+
+
 @torch.no_grad()
 def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
     """Mean log-probability of the translation alone and given the source, and of the source given
@@ -140,7 +206,7 @@ def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
     device = model.pieces.weight.device
 
     def pairs(first: list[list[int]], second: list[list[int]]) -> list[list[int]]:
-        return [[*a[:-1][:120], SEP, *b[1:]] for a, b in zip(first, second, strict=True)]
+        return [[*a, *b] for a, b in zip(*halves(first, second), strict=True)]
 
     source, hypothesis = judged.source, judged.hypothesis
     out = {}
@@ -168,7 +234,7 @@ def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
 
 
 def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = None) -> str:
-    """One line a side, layer and rule: the mean of each year."""
+    """One line a side, layer and rule: the mean of each file."""
     was = encoder.training
     encoder.eval()
     layers = layers or list(range(2, encoder.shape.layers + 1))
@@ -183,13 +249,16 @@ def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = No
 
 @torch.no_grad()
 def retrieval(encoder: Encoder, corpus: Path) -> str:
-    """P@1 of finding the translation of a held-out sentence among its language's, by the cosine of
-    mean vectors of the last layer, both ways; by language, the worst first."""
+    """P@1 of finding the translation of a held-out sentence among its language's, both ways, by the
+    cosine of mean unit vectors of the last layer; by language, the worst first. A language without
+    held-out sentences is passed over."""
     was = encoder.training
     encoder.eval()
     pieces, found = load_pieces(corpus, "student"), dict[str, float]()
     for lang in sorted(file.stem for file in corpus.glob("??.npz")):
         pairs = load_pairs(corpus / "heldout.npz", lang + ".")
+        if not len(pairs):
+            continue
         means = []
         for side in (pairs.source, pairs.target):
             texts = [
@@ -204,5 +273,7 @@ def retrieval(encoder: Encoder, corpus: Path) -> str:
         found[lang] = hits.float().mean().item()
     encoder.train(was)
     worst = sorted(found.items(), key=lambda item: item[1])
+    if not found:
+        return "retrieval: no language has held-out sentences"
     mean = np.mean(list(found.values()))
     return f"retrieval {mean:.3f}: " + " ".join(f"{k} {v:.3f}" for k, v in worst)
