@@ -12,7 +12,7 @@ Memory and opening time are those of a fresh process that opens the models as a 
 reads 64 sentences.
 
 --retrieval prints P@1, the mean of both directions: how often the translation of a held-out
-sentence (what `mtgauge train prepare` kept out) is the nearest of a thousand by the cosine of mean
+sentence (what `mtgauge train prepare` kept out) is the nearest of all of them by the cosine of mean
 vectors of the last layer; and by that cosine over its mean with the four nearest neighbours of
 either side (the ratio margin of Artetxe and Schwenk 2019), which is how translations are searched
 for.
@@ -87,15 +87,15 @@ def opened(model: bytes) -> tuple[Any, float]:
     return session, time.perf_counter() - began
 
 
-def means(session: Any, rows: list[list[int]]) -> np.ndarray:
-    """Unit mean vector of the last layer for each row of pieces."""
-    out = np.zeros((len(rows), 384))
+def means(session: Any, rows: list[list[int]], output: str, dim: int) -> np.ndarray:
+    """Unit mean vector of a layer for each row of pieces, its end marks among them."""
+    out = np.zeros((len(rows), dim))
     for part in np.array_split(np.argsort([len(r) for r in rows]), max(1, len(rows) // 48)):
         ids = np.zeros((len(part), max(len(rows[i]) for i in part)), np.int64)
         for line, i in zip(ids, part, strict=True):
             line[: len(rows[i])] = rows[i]
         mask = (ids > 0).astype(np.int64)
-        states = session.run(["layer_6"], {"input_ids": ids, "attention_mask": mask})[0]
+        states = session.run([output], {"input_ids": ids, "attention_mask": mask})[0]
         mean = (states * mask[..., None]).sum(1)
         out[part] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     return out
@@ -106,14 +106,17 @@ def print_retrieval(models: Path, corpus: Path) -> None:
 
     pieces = load_pieces(corpus, "student")
     session, _ = opened((models / "encoder" / "model.onnx").read_bytes())
+    card = json.loads((models / "encoder" / "card.json").read_text(encoding="utf-8"))
     print("| language | pairs | cosine | margin |\n| --- | --- | --- | --- |")
     for lang in sorted(file.stem for file in corpus.glob("??.npz")):
         pairs = load_pairs(corpus / "heldout.npz", lang + ".")
+        if not len(pairs):
+            continue
         x, y = (
             means(session, [
                 [1, *[int(p) for word in side.row(i) for p in pieces.row(int(word))][:200], 2]
                 for i in range(len(pairs))
-            ])
+            ], f"layer_{card['layers']}", card["dim"])
             for side in (pairs.source, pairs.target)
         )  # fmt: skip
         near = x @ y.T
