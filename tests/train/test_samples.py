@@ -18,7 +18,7 @@ from mtgauge.train.model import Causal, Ragged, Shape  # noqa: E402
 from mtgauge.train.new_words import as_words  # noqa: E402
 from mtgauge.train.prepare import load_types  # noqa: E402
 from mtgauge.train.sampler import Corpus  # noqa: E402
-from mtgauge.train.samples import Samples, draw, piece_rows  # noqa: E402
+from mtgauge.train.samples import Samples, _rated, draw, piece_rows  # noqa: E402
 from mtgauge.train.teacher import Teacher  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
@@ -91,11 +91,11 @@ def test_samples_are_drawn_rated_stored_and_learned_from(own: Path, tmp_path: Pa
         for versions, row in zip(slots, target, strict=True)
         for slot in versions
     ]
-    right = torch.tensor(same)
     assert samples.score.max() <= 1 + 1e-5
-    if right.any():
-        assert samples.score[right].min() == pytest.approx(1, abs=1e-4)
-    assert samples.score[~right].max() < 0.9999
+    assert samples.score[~torch.tensor(same)].max() < 0.9999
+    start = torch.nn.functional.pad((target >= 0).sum(1).cumsum(0), (1, 0))
+    copies = Samples(samples.row, target[target >= 0], start, torch.zeros(80), 1)
+    assert _rated(copies, corpus, teacher, 1).score.tolist() == pytest.approx([1] * 80, abs=1e-4)
     pieces = piece_rows(samples, corpus)
     assert len(pieces["score"]) == len(pieces["sample_start"]) - 1 == 160
     assert pieces["reference"].min() > EOS

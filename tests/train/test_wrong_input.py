@@ -112,6 +112,7 @@ CASES = {
     ),
     "two judged files of one name": (TEACH + " --judged GOOD.tsv EMPTY/GOOD.tsv", 3, "same name"),
     "people without sources": (ENCODER + " --people NOSRC.tsv", 3, "no source"),
+    "people who judged no translation": (ENCODER + " --people NOHYP.tsv", 3, "no hypothesis"),
     "people of a language that nobody taught": (ENCODER + " --people SWAHILI.tsv", 3, "sw-en"),
     "people who said one thing": (ENCODER + " --people ONE.tsv", 3, "no two different scores"),
     "judged segments without sources": (ENCODER + " --judged NOSRC.tsv", 3, "no source"),
@@ -138,13 +139,19 @@ def write_tables(folder: Path, pairs: list[tuple[str, str]]) -> None:
     """Judged segments that lack something, and GOOD.tsv, which does not."""
 
     def write(
-        name: str, rows: int = 40, lp: str = "de-en", scale: float = 1, less: str = ""
+        name: str,
+        rows: int = 40,
+        lp: str = "de-en",
+        scale: float = 1,
+        less: str = "",
+        blank: bool = False,
     ) -> None:
         lines: list[str] = []
         for i, (german, english) in enumerate(pairs[:rows]):
             row = {"lp": lp, "system": "-", "sid": str(i), "source": german, "reference": english,
                    "hypothesis": english, "human": str((i / 20 - 1) * scale)}  # fmt: skip
             row.pop(less, None)
+            row |= {"hypothesis": ""} if blank and i == 3 else {}
             lines += ["\t".join(row)] * (not lines) + ["\t".join(row.values())]
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -155,6 +162,7 @@ def write_tables(folder: Path, pairs: list[tuple[str, str]]) -> None:
     write("SWAHILI.tsv", lp="sw-en")
     write("NOREF.tsv", less="reference")
     write("NOSRC.tsv", less="source")
+    write("NOHYP.tsv", blank=True)
 
 
 @pytest.mark.parametrize("case", CASES)

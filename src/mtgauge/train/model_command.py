@@ -188,7 +188,7 @@ def _people(args: argparse.Namespace, corpus: Corpus, cut: bool = False) -> Peop
 
     if not args.people:
         return None
-    rows = read(args.people, None, ["source"])
+    rows = read(args.people, None, ["source", "hypothesis"])
     known = {*corpus.langs, "en"}
     if unknown := sorted({lp for lp in rows.lps if not known.issuperset(lp.split("-"))}):
         raise InputError(
@@ -359,7 +359,7 @@ def _fluency(args: argparse.Namespace) -> int:
         steps=args.steps, seconds=args.seconds, words=args.words, rate=args.rate, seed=args.seed,
         save_every=args.save_every, first_share=args.behind, last_share=args.until, warm=args.warm,
         given=args.given, reverse=args.reverse, ranked_share=args.ranked_share,
-        weights={"text": 1.0, "read": 1.0, "ranked": args.ranked, "people": 0.3},
+        weights=FluencySettings().weights | {"ranked": args.ranked},
     )  # fmt: skip
 
     def watch(model: Causal) -> str:

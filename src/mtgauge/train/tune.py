@@ -123,11 +123,12 @@ def _report(teacher: Teacher, dev: Judged, layer: int, when: str) -> float:
 
 def _split(judged: list[Path], dev: list[Path], seed: int) -> tuple[Rows, Rows]:
     """What is learned from, and what the epoch is chosen by; no sentence stands in both."""
-    rows = read(judged, needs=["reference"])
+    needs = ["reference", "hypothesis"]
+    rows = read(judged, needs=needs)
     if not dev:
         train, held = hold_out(rows, 0.1, None, seed)
         return train, refuse_flat(held, " in the tenth that is held out")
-    held = read(dev, needs=["reference"])
+    held = read(dev, needs=needs)
     if len(both := overlap(rows, held)):
         raise InputError(
             f"{len(both)} of {len(rows)} segments translate a sentence that is also in --dev",

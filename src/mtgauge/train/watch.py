@@ -78,7 +78,7 @@ def read(
     """Judged segments into one language (any: None), their scores cut as in `judged`.
 
     What would give a number without a meaning is refused: missing, constant or raw scores, two
-    files of one name, and rows without a text that is needed (of `source`, `reference`).
+    files of one name, and rows without a text that is needed (`source`, `reference`, `hypothesis`).
     """
     named: dict[str, Path] = {}
     for file in files:
@@ -115,7 +115,8 @@ def _refuse_raw(rows: Rows) -> None:
 
 
 def _refuse_without(rows: Rows, need: str) -> None:
-    texts = {"source": rows.sources, "reference": rows.references}[need]
+    column = {"source": rows.sources, "reference": rows.references, "hypothesis": rows.hypotheses}
+    texts = column[need]
     without = [i for i, text in enumerate(texts) if not (text or "").strip()]
     if without:
         raise InputError(
@@ -237,7 +238,8 @@ def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = No
     """One line a side, layer and rule: the mean of each file."""
     was = encoder.training
     encoder.eval()
-    layers = layers or list(range(2, encoder.shape.layers + 1))
+    most = encoder.shape.layers
+    layers = layers or list(range(min(2, most), most + 1))
     lines = []
     for (side, layer, rule), scores in encoder_scores(encoder, judged, layers).items():
         found = judged.means(judged.pearson(scores))
