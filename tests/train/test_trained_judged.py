@@ -38,6 +38,14 @@ def test_constant_scores_are_refused(tmp_path: Path) -> None:
         judged.refuse_bad(judged.read([write(tmp_path / "a.tsv", *lines)]))
 
 
+def test_scores_of_0_to_100_are_refused(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw.tsv", *(row(i, human=50 + i) for i in range(9)))
+    with pytest.raises(InputError, match=r"raw.tsv.*half of the scores lie beyond \+-3"):
+        judged.refuse_bad(judged.read([raw]))
+    slip = write(tmp_path / "slip.tsv", *(row(i) for i in range(19)), row(19, human=-13))
+    assert judged.refuse_bad(judged.read([slip])).scores.min() == -3
+
+
 def test_unknown_languages_are_refused(tmp_path: Path) -> None:
     rows = judged.read([write(tmp_path / "a.tsv", row(1), row(2), row(3, lp="xx-en"))])
     with pytest.raises(InputError, match="does not know a language of xx-en"):

@@ -136,7 +136,8 @@ def read(
     if human is not None:
         found = [replace(x, system_human=human.get(x.lp, x.system_human)) for x in found]
     if not found:
-        raise InputError(f"no judgements of {lang} in here", file=path)
+        what = "no judgements" if lang is None else f"no judgements of {lang}"
+        raise InputError(f"{what} in here", file=path)
     return found
 
 

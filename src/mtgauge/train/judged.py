@@ -5,8 +5,9 @@
     train, dev = hold_out(rows, share=0.1, seed=1)
 
 What is refused, because a model would learn nonsense from it without a complaint: a missing
-score, one score for all segments of a language pair, a language that the encoder does not know,
-and a source sentence that stands in both the training and the validation data of a pair.
+score, scores of 0 to 100 where z-scores are meant, one score for all segments of a language pair, a
+language that the encoder does not know, and a source sentence that stands in both the training and
+the validation data of a pair.
 
 A judgement that averages n people counts n / (n + 1) in the loss (column `n`; where it is not
 given, 15, as in WMT's DAseg data): one person's opinion is half noise. Scores are z-scores and are
@@ -160,6 +161,7 @@ def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
                 f"all {len(at)} segments of {lp} have the same score, {rows.scores[at[0]]:g}",
                 remedy="There is nothing to learn from them; is column human the right one?",
             )
+    _refuse_raw(rows)
     if languages:
         known = set(languages)
         unknown = {lp for lp in set(rows.lps) if not known.issuperset(lp.split("-"))}
@@ -170,6 +172,18 @@ def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
                 remedy="Take those pairs out with --pairs, or say --any-language to train anyway.",
             )
     return replace(rows, scores=np.clip(rows.scores, -LIMIT, LIMIT))
+
+
+def _refuse_raw(rows: Rows) -> None:
+    """Scores of 0 to 100 would all be cut to one value; a few outliers are usual."""
+    names = np.array(rows.files)
+    for file in sorted(set(rows.files)):
+        if np.median(np.abs(rows.scores[names == file])) > LIMIT:
+            raise InputError(
+                f"more than half of the scores lie beyond +-{LIMIT:g}",
+                file=file,
+                remedy="Column human must hold z-scores: standardise each judge's first.",
+            )
 
 
 def overlap(train: Rows, dev: Rows) -> NDArray[np.int64]:

@@ -82,9 +82,9 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="to choose the epoch by; else a tenth of --judged")  # fmt: skip
         parser.add_argument("--layer", type=int, default=7,
                             help="whose matches are tuned; other stages read layer 7")  # fmt: skip
-        parser.add_argument("--epochs", type=int, default=6)
+        parser.add_argument("--epochs", type=int, default=5)
         parser.add_argument("--batch", type=int, default=96)
-        parser.add_argument("--rate", type=float, default=3e-5)
+        parser.add_argument("--rate", type=float, default=1e-4)
         return
     parser.add_argument("--start", type=path, required=name == "sample",
                         help="go on from: safetensors, .onnx; the encoder .npz too")  # fmt: skip

@@ -3,7 +3,7 @@
     corpus/
       tokenizer.json   types.txt.xz        word types, the most frequent first
       LANG.npz                             packed: source, target (type numbers), lengths, origin
-      lexicon.npz  confusion.npz           see `lexicon`
+      lexicon.npz                          see `lexicon`
       heldout.npz                          pairs kept out of training, for retrieval
 
 Texts of languages without spaces are stored as pieces, one type a piece, because whole runs of

@@ -14,6 +14,7 @@ Limits: GGUF files of Llama models in F32, Q4_1 and Q8_0; needs the package gguf
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
+from mtgauge.errors import ResourceError
 from mtgauge.train.model import Ragged, attention, log_probability
 
 BEGIN = 0  # <|endoftext|>
@@ -93,10 +95,15 @@ class Reader:
     def load(cls, files: Sequence[Path], device: str = "cpu") -> Reader:
         weights = {}
         for file in files:
-            with np.load(file, allow_pickle=False) as stored:
-                for key in stored.files:
-                    name, kind = key.split(":")
-                    weights[name] = _weights(stored[key], kind, device)
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    for key in stored.files:
+                        name, kind = key.split(":")
+                        weights[name] = _weights(stored[key], kind, device)
+            except (OSError, EOFError, zipfile.BadZipFile, ValueError, RuntimeError) as error:
+                raise ResourceError(
+                    f"{file} holds no weights of `mtgauge.train.reader.store` ({error})."
+                ) from None
         return cls(weights)
 
     @staticmethod

@@ -36,9 +36,9 @@ class Tuning:
     """How the teacher is tuned; its layers above `layer` stay as they are."""
 
     layer: int = 7
-    epochs: int = 6
+    epochs: int = 5
     batch: int = 96
-    rate: float = 3e-5
+    rate: float = 1e-4
     anchor: float = 1.0
     seed: int = 1
 

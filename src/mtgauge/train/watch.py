@@ -25,7 +25,7 @@ from mtgauge.data.judgements import data_name
 from mtgauge.errors import InputError
 from mtgauge.train import objective as o
 from mtgauge.train.corpus import BOS, EOS, SEP
-from mtgauge.train.judged import LIMIT, Rows, refuse_bad
+from mtgauge.train.judged import Rows, refuse_bad
 from mtgauge.train.judged import read as read_rows
 from mtgauge.train.model import Causal, Encoder, Ragged, log_probability
 from mtgauge.train.prepare import load_pairs, load_pieces
@@ -88,30 +88,15 @@ def read(
                 file=file,
                 remedy="Rename one of them.",
             )
-    every = read_rows(files)
-    rows = refuse_bad(every)
+    rows = refuse_bad(read_rows(files))
     mine = [i for i, lp in enumerate(rows.lps) if target is None or lp.endswith("-" + target)]
     if not mine:
         found = ", ".join(sorted(set(rows.lps)))
         raise InputError(f"no judged segments into {target}, only of {found}", file=files[0])
-    every, rows = every.take(mine), rows.take(mine)
-    _refuse_raw(every)
+    rows = rows.take(mine)
     for need in needs:
         _refuse_without(rows, need)
     return refuse_flat(rows)
-
-
-def _refuse_raw(rows: Rows) -> None:
-    """Scores of 0 to 100 would all be cut to one value; a few outliers are usual."""
-    names = np.array(rows.files)
-    for file in sorted(set(rows.files)):
-        far = float(np.mean(np.abs(rows.scores[names == file]) > LIMIT))
-        if far > 0.1:
-            raise InputError(
-                f"{far:.0%} of the scores lie beyond +-{LIMIT:g}",
-                file=file,
-                remedy="Column human must hold z-scores: standardise each judge's first.",
-            )
 
 
 def _refuse_without(rows: Rows, need: str) -> None:
