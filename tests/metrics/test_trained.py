@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 from pathlib import Path
@@ -10,9 +11,9 @@ import numpy as np
 import pytest
 
 import mtgauge
+from mtgauge.commands import train
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.train import trained_command
 from trained_models import GERMAN, write_encoder, write_judged
 
 NAMES = ("bilstm", "bilstm-attention", "esim", "ruse")
@@ -32,9 +33,9 @@ BATCH = Segments(
 
 
 def run(*arguments: object) -> None:
-    parser = trained_command.argparse.ArgumentParser()
-    trained_command.add_arguments(parser)
-    assert trained_command.run(parser.parse_args([*map(str, arguments), "--quiet"])) == 0
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    assert train.run(parser.parse_args([*map(str, arguments), "--quiet"])) == 0
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
+from mtgauge.commands import train
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.train import coded, distil, judged, trained_command
+from mtgauge.train import coded, distil, judged
 from mtgauge.train.regressor_run import read_folder
 from trained_models import write_encoder, write_judged
 
@@ -22,8 +23,8 @@ SMALL = ("--max-length", 40, "--pool", "compare", "--head", "mlp", "--hidden", 1
 
 def run(*arguments: object) -> None:
     parser = argparse.ArgumentParser()
-    trained_command.add_arguments(parser)
-    assert trained_command.run(parser.parse_args(list(map(str, arguments)))) == 0
+    train.add_arguments(parser)
+    assert train.run(parser.parse_args(list(map(str, arguments)))) == 0
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,21 @@ def test_a_run_goes_on_with_the_weights_of_another(home: Path, tmp_path: Path) -
         torch.testing.assert_close(whole[name], value.float())
     with pytest.raises(UsageError, match="is of another model"):
         run("regressor", *data, *SMALL, "--hidden", 8, "--warm", warm, "--out", tmp_path / "c")
+
+
+def test_more_of_the_card_comes_from_a_file(home: Path, tmp_path: Path) -> None:
+    options = ("--judged", home / "judged.npz", "--encoder", home / "encoder", "--hidden", 8)
+    facts = tmp_path / "facts.json"
+    facts.write_text('{"licence": "CC0-1.0", "kind": "other", "data": {"licences": "ours"}}')
+    run("ruse", *options, "--epochs", 1, "--facts", facts, "--out", tmp_path / "ruse")
+    card = json.loads((tmp_path / "ruse" / "card.json").read_text())
+    assert card["licence"] == "CC0-1.0"
+    assert card["kind"] == "ruse"  # what the run knows itself is not overruled
+    assert card["data"]["licences"] == "ours"
+    assert sum(card["data"]["train_segments"].values()) > 0
+    facts.write_text("licence: mine")
+    with pytest.raises(InputError, match=r"facts\.json: no JSON"):
+        run("ruse", *options, "--facts", facts, "--out", tmp_path / "none")
 
 
 def test_heads_leave_prepared_rows_without_a_reference_out(home: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from mtgauge.train.context_task import (
     VectorSource,
     View,
 )
+from mtgauge.train.export import read_facts, told
 from mtgauge.train.folder import load_warm, write_context, write_weights
 from mtgauge.train.loop import Plan, pick_device
 from mtgauge.train.regressor_run import EncoderFolder, read_folder, torch_encoder
@@ -113,6 +114,7 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         **before,
         "data": data.facts,
     }
+    card = told(card, read_facts(args.facts))
     write_context(args.out, kept.task.model, card)
     return card
 

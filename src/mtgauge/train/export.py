@@ -20,6 +20,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 
+from mtgauge.errors import InputError
 from mtgauge.train.corpus import BOS, EOS, MASK, PAD, SEP, UNK, with_frame
 from mtgauge.train.descend import load_weights
 from mtgauge.train.encoder import load_encoder
@@ -88,11 +89,34 @@ def sample_inputs(model: nn.Module, rows: list[list[int]]) -> dict[str, Float]:
     return seen
 
 
+def read_facts(path: Path | None) -> dict[str, Any]:
+    """More keys for a card, from a JSON file: licence, parent, where the data are from."""
+    if path is None:
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"no JSON can be read from it ({error})", file=path) from None
+    if not isinstance(found, dict):
+        raise InputError("a JSON object is wanted, with keys for the card", file=path)
+    return found
+
+
+def told(card: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    """The card with the facts that it does not state itself; those of `data` join its own."""
+    more = {key: value for key, value in facts.items() if key not in card}
+    own, theirs = card.get("data"), facts.get("data")
+    if isinstance(own, dict) and isinstance(theirs, dict):
+        more["data"] = theirs | own
+    return card | more
+
+
 def export(
     kind: str, weights: Path, corpus: Path, out: Path, facts: Path | None = None
 ) -> None:  # fmt: skip
     """Write the folder of one model; `kind` is "encoder" or "fluency"."""
     stored, shape = load_weights(weights)
+    more = read_facts(facts)
     out.mkdir(parents=True, exist_ok=True)
     made = Tokenizer.from_file(str(corpus / "tokenizer.json"))
     net = load_encoder(weights) if kind == "encoder" else load_causal(weights)
@@ -114,7 +138,5 @@ def export(
         "vocabulary": shape.vocabulary, "fingerprint": mark,
         "quantisation": QUANTISATION,
     }  # fmt: skip
-    if facts is not None:
-        card |= json.loads(facts.read_text(encoding="utf-8"))
-    text = json.dumps(card, indent=1, ensure_ascii=False)
+    text = json.dumps(told(card, more), indent=1, ensure_ascii=False)
     (out / "card.json").write_text(text + "\n", encoding="utf-8")

@@ -24,6 +24,7 @@ from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.batching import calibration, rounded
 from mtgauge.train.coded import COLUMNS
 from mtgauge.train.encoder import load_encoder
+from mtgauge.train.export import read_facts, told
 from mtgauge.train.folder import load_warm, write_regressor, write_weights
 from mtgauge.train.loop import Plan, pick_device
 from mtgauge.train.model import Encoder
@@ -219,5 +220,6 @@ def train(args: argparse.Namespace, setting: Setting, data: Data) -> dict[str, A
         **facts,
         "data": data.facts,
     }
+    card = told(card, read_facts(args.facts))
     write_regressor(args.out, model, card, setting.folder.tokenizer, kept.task.sample(200))
     return card

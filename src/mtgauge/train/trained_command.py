@@ -37,13 +37,6 @@ VIEWS = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref")
 SHIPPED_VIEWS = ("hyp+src/hyp+ref=0.4", "hyp+ref=0.2", "hyp+src=0.4")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All models below one parser: `train MODEL ...`."""
-    models = parser.add_subparsers(dest="stage", required=True)
-    for name in MODELS:
-        add_stage(name, models.add_parser(name))
-
-
 def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The options of one model; defaults are the papers'."""
     parser.set_defaults(stage=name)
@@ -79,6 +72,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     run_.add_argument("--bf16", action="store_true", help="half precision where it is safe")
     run_.add_argument("--minutes", type=float, help="end in this time, a seed")
     run_.add_argument("--weights-only", action="store_true", help="no ONNX: to go on with --warm")
+    run_.add_argument("--facts", type=Path, metavar="FILE",
+                      help="JSON with more of the card's keys: licence, parent, ...")  # fmt: skip
     model.add_argument(
         "--weights", type=Path, help="torch weights of the encoder, where its ONNX file will not do"
     )
@@ -133,6 +128,7 @@ def run(args: argparse.Namespace) -> int:
             f"Training needs {missing.name}, which is not installed: pip install 'mtgauge[train]'."
         ) from None
     from mtgauge.train import context_run, distil, regressor_run
+    from mtgauge.train.export import read_facts
 
     if args.stage == "judged":
         return prepare_data(args)
@@ -140,6 +136,7 @@ def run(args: argparse.Namespace) -> int:
         return distil.run(args)
     if args.minutes is not None and not args.minutes > 0:
         raise UsageError(f"--minutes {args.minutes:g}: a run takes more than no time.")
+    read_facts(args.facts)  # a wrong file is told now rather than after the training
     family: Any = regressor_run if args.stage == "regressor" else context_run
     setting = family.prepare(args)
     data = load_data(args, setting)
