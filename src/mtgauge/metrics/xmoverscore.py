@@ -27,9 +27,10 @@ language model stay yours to name):
 translation (`precision`), of the source (`recall`), or their harmonic mean (`f`); these three give
 a mean cosine, so `distance`, `dropout` and `form` do not apply. `copy_penalty` times the share of
 words that were copied untranslated is subtracted. The defaults were chosen on WMT15 and WMT16:
-matching, language-model weight and prior, copy penalty by the mean Pearson correlation with human
-judgements of segments over the to-English pairs: precision, a weight of 0.05 for the embedded
-language model given the source, no prior, a copy penalty of 0.5.
+matching, prior and copy penalty by the mean Pearson correlation with human judgements of segments
+over the to-English pairs, the language-model weight also by how few word-by-word translations are
+preferred: precision, a weight of 0.05 for the embedded language model given the source, no prior, a
+copy penalty of 0.5 (docs/xmoverscore.md).
 
 Limits: an encoder knows some languages only; a copy of the source is near its own vectors (see
 `copy_penalty`); scores of different language pairs do not compare.

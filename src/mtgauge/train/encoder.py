@@ -33,7 +33,7 @@ from mtgauge.train.model import Encoder, Ragged, Shape, log_probability
 from mtgauge.train.people import People
 from mtgauge.train.sampler import Corpus
 from mtgauge.train.samples import Samples
-from mtgauge.train.teacher import FIRST, LAST, Teacher
+from mtgauge.train.teacher import FIRST, LAST, LAYER, Teacher
 
 WEIGHTS = {
     "cross": 1.0, "cross_words": 1.0, "english": 0.5, "english_words": 0.5, "relations": 0.5,
@@ -51,7 +51,7 @@ class Settings(Schedule):
     people: int = 128  # judged translations a step, where there are any
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
-    teacher_layer: int = 7
+    teacher_layer: int = LAYER
     weights: dict[str, float] = field(default_factory=lambda: dict(WEIGHTS))
 
 

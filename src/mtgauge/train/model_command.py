@@ -80,8 +80,6 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="judged segments with references, to learn from")  # fmt: skip
         parser.add_argument("--dev", type=path, nargs="+", default=[],
                             help="to choose the epoch by; else a tenth of --judged")  # fmt: skip
-        parser.add_argument("--layer", type=int, default=7,
-                            help="whose matches are tuned; other stages read layer 7")  # fmt: skip
         parser.add_argument("--epochs", type=int, default=5)
         parser.add_argument("--batch", type=int, default=96)
         parser.add_argument("--rate", type=float, default=1e-4)
@@ -166,7 +164,7 @@ def _prepare(args: argparse.Namespace) -> int:
 def _teacher(args: argparse.Namespace) -> int:
     from mtgauge.train.tune import Tuning, run
 
-    how = Tuning(args.layer, args.epochs, args.batch, args.rate, seed=args.seed)
+    how = Tuning(epochs=args.epochs, batch=args.batch, rate=args.rate, seed=args.seed)
     run(args.corpus, args.teacher, args.judged, args.dev, args.out, _device(args.device), how)
     return 0
 

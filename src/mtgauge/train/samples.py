@@ -36,7 +36,7 @@ from mtgauge.train.descend import say
 from mtgauge.train.model import Causal, Ragged
 from mtgauge.train.new_words import as_words
 from mtgauge.train.sampler import Corpus
-from mtgauge.train.teacher import FIRST, LAST, Teacher
+from mtgauge.train.teacher import FIRST, LAST, LAYER, Teacher
 
 FILE = "samples.npz"
 COOL, HOT = 0.1, 0.9
@@ -87,8 +87,8 @@ class Samples:
 
 
 def draw(
-    corpus: Corpus, model: Causal, teacher: Teacher, *, rows: int, each: int = 2, layer: int = 7,
-    batch: int = 4096, seed: int = 1,
+    corpus: Corpus, model: Causal, teacher: Teacher, *, rows: int, each: int = 2,
+    layer: int = LAYER, batch: int = 4096, seed: int = 1,
 ) -> Samples:  # fmt: skip
     """Translate `rows` rows drawn by their chance, `each` times; the corpus gets the new words."""
     if min(rows, each) < 1:

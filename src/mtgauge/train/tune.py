@@ -27,7 +27,7 @@ from mtgauge.train.judged import Rows, hold_out, overlap
 from mtgauge.train.model import Ragged
 from mtgauge.train.people import People
 from mtgauge.train.sampler import load_tokenizer
-from mtgauge.train.teacher import Teacher
+from mtgauge.train.teacher import FIRST, LAST, LAYER, Teacher
 from mtgauge.train.watch import FloatArray, Judged, read, refuse_flat
 
 
@@ -35,7 +35,7 @@ from mtgauge.train.watch import FloatArray, Judged, read, refuse_flat
 class Tuning:
     """How the teacher is tuned; its layers above `layer` stay as they are."""
 
-    layer: int = 7
+    layer: int = LAYER
     epochs: int = 5
     batch: int = 96
     rate: float = 1e-4
@@ -43,7 +43,7 @@ class Tuning:
     seed: int = 1
 
     def check(self) -> None:
-        for name, least in (("layer", 1), ("epochs", 1), ("batch", 2)):
+        for name, least in (("epochs", 1), ("batch", 2)):
             if (value := getattr(self, name)) < least:
                 raise UsageError(f"--{name} {value}: {least} at least.")
         if self.rate <= 0:
@@ -143,8 +143,6 @@ def run(
     how: Tuning,
 ) -> None:  # fmt: skip
     """Read, hold out a tenth where no file is named for it, tune and save."""
-    from mtgauge.train.teacher import FIRST, LAST
-
     how.check()
     if out.suffix != ".npz":
         raise UsageError(f"--out {out}: name a file that ends in .npz.")
