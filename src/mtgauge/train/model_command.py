@@ -19,7 +19,6 @@ are only scored at every checkpoint, to choose by. Keep the test set away from b
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,6 +244,8 @@ def _encoder(args: argparse.Namespace) -> int:
 
 def _begin_with(student: Student, weights: dict[str, Any], start: Path) -> None:
     """The encoder from `weights`; heads that only training needs may be missing there."""
+    from mtgauge.train.descend import say
+
     own = student.state_dict()
     wrong = [
         name
@@ -258,7 +259,7 @@ def _begin_with(student: Student, weights: dict[str, Any], start: Path) -> None:
             "--layers, --dim and --heads."
         )
     missing, _ = student.load_state_dict(weights, strict=False)
-    print(f"start: {len(own) - len(missing)} tensors, {len(missing)} fresh", file=sys.stderr)
+    say(f"start: {len(own) - len(missing)} tensors, {len(missing)} fresh")
 
 
 def _samples(args: argparse.Namespace, device: str) -> Samples | None:
@@ -388,5 +389,7 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _say_shares(shares: dict[str, float]) -> None:
+    from mtgauge.train.descend import say
+
     ordered = sorted(shares.items(), key=lambda item: -item[1])
-    print("sampling shares: " + " ".join(f"{k} {v:.3f}" for k, v in ordered), file=sys.stderr)
+    say("sampling shares: " + " ".join(f"{k} {v:.3f}" for k, v in ordered))
