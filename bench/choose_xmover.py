@@ -19,8 +19,8 @@ import numpy as np
 import mtgauge
 from mtgauge.data.judgements import read_judged
 from mtgauge.data.segments import Segments
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.copied import copied_share
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._copied import copied_share
 
 MATCHINGS = ("precision", "recall", "f")
 WEIGHTS = (0.0, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from mtgauge import encode
 from mtgauge.data.segments import Segments
-from mtgauge.encode.encoder import Encoder
+from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.engine.local import CHUNK
 from mtgauge.metrics.xmoverscore import XMoverScore
 from random_encoder import SIZES, WORDS, int8_of, random_bert, texts

@@ -28,10 +28,10 @@ import torch
 
 from mtgauge import encode
 from mtgauge.data.segments import Segments
-from mtgauge.encode.hub import HubEncoder
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.units import Units
-from mtgauge.metrics.base import FloatArray
+from mtgauge.encode.tokens.hub import HubEncoder
+from mtgauge.encode.tokens.units import Units
+from mtgauge.metric import FloatArray
 from mtgauge.metrics.xmoverscore import XMoverScore
 from random_encoder import SIZES, random_bert, texts
 

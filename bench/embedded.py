@@ -102,7 +102,7 @@ def means(session: Any, rows: list[list[int]], output: str, dim: int) -> np.ndar
 
 
 def print_retrieval(models: Path, corpus: Path) -> None:
-    from mtgauge.train.prepare import load_pairs, load_pieces
+    from mtgauge.train.embedded.prepare import load_pairs, load_pieces
 
     pieces = load_pieces(corpus, "student")
     session, _ = opened((models / "encoder" / "model.onnx").read_bytes())

@@ -31,10 +31,10 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.knowledge.linker import KnowledgeLinker
-from mtgauge.knowledge.store import KnowledgeBase
-from mtgauge.knowledge.writer import KnowledgeWriter
-from mtgauge.metrics.base import Metric
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.base.writer import KnowledgeWriter
+from mtgauge.knowledge.link.linker import KnowledgeLinker
+from mtgauge.metric import Metric
 
 _VOCABULARY = 60_000
 _NAMES = "Prague Berlin Germany Moscow Angela Nikolay Estonia London Reuters Paris Riga".split()

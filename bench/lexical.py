@@ -25,7 +25,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.metrics.base import FloatArray
+from mtgauge.metric import FloatArray
 
 Systems = dict[str, list[str]]
 PEERS: dict[str, Callable[[list[list[str]]], BLEU | CHRF | TER]] = {

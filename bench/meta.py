@@ -21,10 +21,10 @@ from scipy import stats
 from mtgauge import Segments, registry
 from mtgauge.engine.cache import RowCache
 from mtgauge.meta import accuracy
-from mtgauge.meta.correlation import FloatArray
-from mtgauge.meta.resample import Statistic, bootstrap
 from mtgauge.meta.significance import permutation_test
 from mtgauge.stats.bootstrap import SEED, draw_counts
+from mtgauge.stats.correlation import FloatArray
+from mtgauge.stats.resample import Statistic, bootstrap
 
 SCIPY: dict[Statistic, Callable[[FloatArray, FloatArray], float]] = {
     "pearson": lambda x, y: float(stats.pearsonr(x, y).statistic),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.hub import quiet
+from mtgauge.encode.tokens.hub import quiet
 
 SIZES = {"small": (6, 384, 12, 1536), "base": (12, 768, 12, 3072)}
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -63,10 +63,10 @@ def int8_of(folder: Path, out: Path) -> None:
     from tokenizers import Tokenizer
     from transformers import BertModel
 
-    from mtgauge.encode.embedded import fingerprint
-    from mtgauge.train.export import sample_inputs
-    from mtgauge.train.graph import encoder_graph
-    from mtgauge.train.model import Encoder, Shape
+    from mtgauge.encode.tokens.embedded import fingerprint
+    from mtgauge.train.nets.transformer import Encoder, Shape
+    from mtgauge.train.onnx.export import sample_inputs
+    from mtgauge.train.onnx.graph import encoder_graph
 
     with quiet():
         bert = BertModel.from_pretrained(folder).eval()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from mtgauge import registry
 from mtgauge.data.judgements import read
 from mtgauge.data.segments import Segments
-from mtgauge.encode.vectors import Vectors, write_store
+from mtgauge.encode.words.store import Vectors, write_store
 from mtgauge.engine.local import CHUNK
 from mtgauge.metrics.std import STD
 

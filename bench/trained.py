@@ -26,15 +26,15 @@ from tokenizers import Tokenizer
 import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
-from mtgauge.encode.pairs import Packer
-from mtgauge.metrics.trained import model_folder
-from mtgauge.train.coded import Inputs, code
-from mtgauge.train.context_models import ContextModel
-from mtgauge.train.context_task import ContextTask, StoredVectors
-from mtgauge.train.judged import Rows
-from mtgauge.train.loop import Plan, fit
-from mtgauge.train.regressor_model import EmbeddedPairs, Regressor
-from mtgauge.train.restore import encoder_from_onnx
+from mtgauge.encode.tokens.pairs import Packer
+from mtgauge.metrics._trained import model_folder
+from mtgauge.train.judged.codes import Inputs, code
+from mtgauge.train.judged.rows import Rows
+from mtgauge.train.loop.loop import Plan, fit
+from mtgauge.train.metrics.heads_task import ContextTask, StoredVectors
+from mtgauge.train.nets.heads import ContextModel
+from mtgauge.train.nets.regressor import EmbeddedPairs, Regressor
+from mtgauge.train.onnx.restore import encoder_from_onnx
 
 WORDS = (
     "the government said on monday that new rules for banks and small firms would come into force "

@@ -25,7 +25,7 @@ import pyemd
 from numpy.typing import NDArray
 
 from mtgauge.compare.jit import thread_count
-from mtgauge.compare.ragged import Ragged
+from mtgauge.compare.matrices import Ragged
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 
 Float = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.engine.local import rows, score
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.signature import restore, signature
 
 SOURCES = [

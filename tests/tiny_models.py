@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mtgauge.encode.embedded import fingerprint
+from mtgauge.encode.tokens.embedded import fingerprint
 
 WORDS = (
     "the cat dog house sat on a mat is big red die katze der hund das haus saß auf matte ist groß "

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mtgauge.encode.embedded import fingerprint
-from mtgauge.train.corpus import with_frame
-from mtgauge.train.export import sample_inputs
-from mtgauge.train.graph import encoder_graph
-from mtgauge.train.model import Encoder, Shape
+from mtgauge.encode.tokens.embedded import fingerprint
+from mtgauge.train.embedded.corpus import with_frame
+from mtgauge.train.nets.transformer import Encoder, Shape
+from mtgauge.train.onnx.export import sample_inputs
+from mtgauge.train.onnx.graph import encoder_graph
 
 ENGLISH = (
     "the a cat dog bird house tree river green small old sees likes finds under near with "

@@ -18,11 +18,11 @@ import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mtgauge import metrics as _package
 from mtgauge.errors import UsageError
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 
 M = TypeVar("M", bound=type[Metric])
+_PACKAGE = "mtgauge.metrics"
 _METRICS: dict[str, type[Metric]] = {}
 _discovered = False
 
@@ -44,8 +44,8 @@ def _discover() -> None:
     global _discovered
     if _discovered:
         return
-    for module in pkgutil.iter_modules(_package.__path__):
-        importlib.import_module(f"{_package.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__):
+        importlib.import_module(f"{_PACKAGE}.{module.name}")
     from importlib import metadata  # slow to import, and only needed here
 
     for entry in metadata.entry_points(group="mtgauge.metrics"):
@@ -61,7 +61,7 @@ def names() -> list[str]:
 
 def get(name: str) -> type[Metric]:
     """The class of a metric; an unknown name is refused with the nearest ones."""
-    module = f"{_package.__name__}.{name}"
+    module = f"{_PACKAGE}.{name}"
     if name not in _METRICS and name.isidentifier() and importlib.util.find_spec(module):
         # Most metrics live in a file of their own name: no need to import all the others.
         importlib.import_module(module)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from mtgauge import registry
 from mtgauge._version import __version__
 from mtgauge.errors import UsageError
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 
 
 def signature(metric: Metric, facts: Mapping[str, str] | None = None) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mtgauge.compare.ragged import Ragged
+from mtgauge.compare.matrices import Ragged
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 from mtgauge.errors import UsageError
 

@@ -12,7 +12,7 @@ import pytest
 
 from mtgauge.encode import Settings
 from mtgauge.encode.cache import DiskCache
-from mtgauge.encode.embedded import OnnxEncoder
+from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.errors import ResourceError
 from tiny_models import encoder_folders
 

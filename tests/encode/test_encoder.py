@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from mtgauge import encode
 from mtgauge.encode import Settings
-from mtgauge.encode.embedded import OnnxEncoder, fingerprint
-from mtgauge.encode.encoder import Encoder, Tokens, Vectors, power_means
-from mtgauge.encode.hub import HubEncoder
 from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.tokens.embedded import OnnxEncoder, fingerprint
+from mtgauge.encode.tokens.encoder import Encoder, Tokens, Vectors, power_means
+from mtgauge.encode.tokens.hub import HubEncoder
 from mtgauge.errors import ResourceError, UsageError
 from tiny_models import LAYERS, LONGEST, WIDTH, encoder_folders
 

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import Settings
-from mtgauge.encode.fluency import (
-    FLOOR,
-    HubLanguageModel,
-    OnnxLanguageModel,
-    mean_scores,
-    split_windows,
-)
+from mtgauge.encode.lm import FLOOR, HubLanguageModel, OnnxLanguageModel, mean_scores, split_windows
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.fluency import published
 from mtgauge.registry import load

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mtgauge.encode import Settings
-from mtgauge.encode.hub import HubEncoder, maximum_length, place, plain_errors
+from mtgauge.encode.tokens.hub import HubEncoder, maximum_length, place, plain_errors
 from mtgauge.errors import ResourceError
 from tiny_models import bert_tokenizer, encoder_folders
 

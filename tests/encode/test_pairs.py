@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtgauge.encode.pairs import Packer
+from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError
 
 PACKER = Packer(lambda texts: [[10 + len(w) for w in t.split()] for t in texts], 1, (2,), 3, 0, 12)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
-from mtgauge.encode import align
-from mtgauge.encode.remap import (
+from mtgauge.encode.remap import align
+from mtgauge.encode.remap.maps import (
     METHODS,
     Facts,
     Remap,

@@ -9,7 +9,7 @@ import pytest
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
-from mtgauge.encode.vector_files import convert
+from mtgauge.encode.words.files import convert
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.registry import load
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mtgauge.cli import main
-from mtgauge.encode import fasttext
-from mtgauge.encode.lookup import Lookup
-from mtgauge.encode.vector_files import convert
-from mtgauge.encode.vectors import Vectors, embedded_languages, write_store
+from mtgauge.encode.words import fasttext
+from mtgauge.encode.words.files import convert
+from mtgauge.encode.words.lookup import Lookup
+from mtgauge.encode.words.store import Vectors, embedded_languages, write_store
 from mtgauge.errors import InputError, ResourceError, UsageError
 
 WORDS = ["the", "Katze", "猫", "naïve", "the2"]
@@ -58,7 +58,7 @@ def test_every_format_gives_the_same_store(tmp_path: Path, kind: str, packed: bo
 
 def test_large_stores_are_half_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert write_store(tmp_path / "a", WORDS, VALUES / 3).header["dtype"] == "float32"
-    monkeypatch.setattr("mtgauge.encode.vectors._SMALL", 10)
+    monkeypatch.setattr("mtgauge.encode.words.store._SMALL", 10)
     large = write_store(tmp_path / "b", WORDS, VALUES / 3)
     assert large.header["dtype"] == "float16"
     np.testing.assert_allclose(large.take(np.arange(5)), VALUES / 3, rtol=1e-3)

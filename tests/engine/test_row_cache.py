@@ -14,7 +14,7 @@ from mtgauge import Segments
 from mtgauge.engine import cache as module
 from mtgauge.engine.cache import RowCache
 from mtgauge.errors import ResourceError
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 
 
 class Length(Metric):

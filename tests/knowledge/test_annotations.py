@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mtgauge.errors import InputError, ResourceError
-from mtgauge.knowledge.annotations import AnnotationLinker, read, write
-from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.link.annotations import AnnotationLinker, read, write
+from mtgauge.knowledge.link.mention import Mention
 
 TEXT = "Rain over London."
 

@@ -8,9 +8,9 @@ import pytest
 
 from mtgauge.cli import main
 from mtgauge.errors import InputError
-from mtgauge.knowledge import build
-from mtgauge.knowledge.store import KnowledgeBase
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.base import build
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.base.writer import KnowledgeWriter
 
 
 def item(number: int, kind: str, links: int = 9, **names: str) -> dict[str, object]:

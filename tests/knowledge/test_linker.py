@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mtgauge.knowledge.keys import key_of
-from mtgauge.knowledge.linker import KnowledgeLinker
-from mtgauge.knowledge.mention import Mention
-from mtgauge.knowledge.store import KnowledgeBase
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.base.keys import key_of
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.base.writer import KnowledgeWriter
+from mtgauge.knowledge.link.linker import KnowledgeLinker
+from mtgauge.knowledge.link.mention import Mention
 
 PRAGUE, HELSINKI, MOSCOW, RIGA = (
     "geonames:3067696",
@@ -61,7 +61,7 @@ def test_inflected_names_are_found(
 def test_endings_are_cut_where_there_is_no_dictionary(
     lang: str, word: str, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mtgauge.knowledge import morphology
+    from mtgauge.knowledge.link import morphology
 
     monkeypatch.setattr(morphology, "_dictionary", lambda lang: {})
     assert base in morphology.Morphology(lang).guesses(word)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtgauge.knowledge.agreement import agree, agree_on_names, find_names
-from mtgauge.knowledge.mention import Mention
-from mtgauge.knowledge.names import meet, meet_derived, sound_alike
+from mtgauge.knowledge.link.agreement import agree, agree_on_names, find_names
+from mtgauge.knowledge.link.mention import Mention
+from mtgauge.knowledge.link.names import meet, meet_derived, sound_alike
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtgauge.knowledge.keys import WORD, fold
-from mtgauge.knowledge.numbers import NumberFinder
-from mtgauge.knowledge.spelt import SpeltNumbers
+from mtgauge.knowledge.base.keys import WORD, fold
+from mtgauge.knowledge.link.numbers import NumberFinder
+from mtgauge.knowledge.link.spelt import SpeltNumbers
 
 SCALES = {"million": 6, "millionen": 6, "miljoonaa": 6, "млн": 6, "万": 4, "亿": 8}
 

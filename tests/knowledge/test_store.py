@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.knowledge.index import IS_ACRONYM, IS_CASED, IS_WEAK
-from mtgauge.knowledge.store import EMBEDDED, KnowledgeBase, embedded_card
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.base.index import IS_ACRONYM, IS_CASED, IS_WEAK
+from mtgauge.knowledge.base.store import EMBEDDED, KnowledgeBase, embedded_card
+from mtgauge.knowledge.base.writer import KnowledgeWriter
 
 WANTED = "en cs de fi lv ru tr zh lt et ro gu kk".split()
 
@@ -101,7 +101,7 @@ def test_the_embedded_one_keeps_its_promises() -> None:
 def test_unpacking_into_a_folder_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mtgauge.knowledge import store
+    from mtgauge.knowledge.base import store
 
     blocked = tmp_path / "file"
     blocked.write_text("in the way")

@@ -10,9 +10,10 @@ import pytest
 
 from mtgauge.cli import main
 from mtgauge.data import judgements, scores
-from mtgauge.meta import correlation, tables
+from mtgauge.meta import tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.scoring import external, score
+from mtgauge.stats import correlation
 
 WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from mtgauge.meta import accuracy, correlation, resample, significance
-from mtgauge.meta.resample import bootstrap, bootstrap_tau_wmt
+from mtgauge.meta import accuracy, significance
+from mtgauge.stats import correlation, resample
 from mtgauge.stats.bootstrap import draw_counts
+from mtgauge.stats.resample import bootstrap, bootstrap_tau_wmt
 
 SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,

@@ -8,7 +8,7 @@ import pytest
 from mtgauge import Segments, registry
 from mtgauge.errors import InputError, UsageError
 from mtgauge.meta import probes
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 
 WORDS = {"ein": ["a", "one"], "hund": ["dog"], "bellt": ["barks"], "laut": ["loudly"]}
 

@@ -16,7 +16,7 @@ from mtgauge.compare.transport import transport
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.metrics.base import FloatArray
+from mtgauge.metric import FloatArray
 from mtgauge.metrics.moverscore import MoverScore
 from mtgauge.registry import load
 from tiny_models import LONGEST, encoder_folders

@@ -12,7 +12,7 @@ from sacrebleu.metrics import CHRF
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.registry import load
 
 HYPOTHESES = [

@@ -15,8 +15,9 @@ import pytest
 import test_contract as contract
 from mtgauge import encode, registry
 from mtgauge.data.segments import Segments
-from mtgauge.encode import fluency, hub
-from mtgauge.metrics.base import Metric
+from mtgauge.encode import lm as fluency
+from mtgauge.encode.tokens import hub
+from mtgauge.metric import Metric
 from tiny_models import encoder_folders, language_model_folders
 
 NAMES = ("bertr", "bertscore", "moverscore", "xmoverscore", "cosine", "fluency")

@@ -13,8 +13,8 @@ import torch
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import Settings, load_encoder
-from mtgauge.encode.laser import LaserEncoder
-from mtgauge.encode.sentence import MeanEncoder, SentenceTransformer, load_sentence_encoder
+from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
+from mtgauge.encode.sentence.laser import LaserEncoder
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.registry import load
 from tiny_models import LAYERS, WIDTH, encoder_folders, language_model_folders

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.registry import load
 
 

@@ -11,7 +11,7 @@ import pytest
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.knowledge.mention import Mention
+from mtgauge.knowledge.link.mention import Mention
 from mtgauge.metrics.kobe import Kobe, entity_count_penalty
 from mtgauge.registry import load
 

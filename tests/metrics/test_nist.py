@@ -11,7 +11,7 @@ from nltk.translate.nist_score import corpus_nist
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.registry import load
 
 REFERENCES = [

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import mtgauge
 from mtgauge.compare.semantic import Settings, problems, travel
 from mtgauge.data.segments import Segments
-from mtgauge.encode.vectors import write_store
+from mtgauge.encode.words.store import write_store
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.std import AS_WORST, BY_SPELLING, STD
 

@@ -7,8 +7,8 @@ import pytest
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics import surface
-from mtgauge.metrics._pairs import distinct
+from mtgauge.metrics import _words as surface
+from mtgauge.metrics._distinct import distinct
 from mtgauge.registry import load
 from mtgauge.text.words import tokenizer
 

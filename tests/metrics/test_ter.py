@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import TER
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.registry import load
 
 HYPOTHESES = [

@@ -89,7 +89,7 @@ def test_onnx_gives_what_torch_gave_in_every_view(home: Path) -> None:
 
 def _correlation(metric: mtgauge.metrics.base.Metric, home: Path) -> float:
     from mtgauge.data import judgements
-    from mtgauge.meta.correlation import pearson
+    from mtgauge.stats.correlation import pearson
 
     (table,) = judgements.read(home / "test.tsv")
     scores = metric.statistics(table.segments())[:, 0]

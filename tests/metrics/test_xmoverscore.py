@@ -11,12 +11,12 @@ import pytest
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_language_model
-from mtgauge.encode import units as make
-from mtgauge.encode.encoder import TokenVectors
-from mtgauge.encode.fluency import mean_scores
+from mtgauge.encode.lm import mean_scores
+from mtgauge.encode.tokens import units as make
+from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.matching import drop_smallest, greedy, score_form, travel
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._matching import drop_smallest, greedy, score_form, travel
 from mtgauge.metrics.xmoverscore import XMoverScore
 from mtgauge.registry import load
 from mtgauge.signature import restore, signature

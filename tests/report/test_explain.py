@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mtgauge.cli import main
-from mtgauge.metrics.base import Explanation, Link
+from mtgauge.metric import Explanation, Link
 from mtgauge.report.explain import render
 
 

@@ -10,7 +10,7 @@ from sacrebleu.metrics import BLEU, TER
 from sacrebleu.significance import PairedTest
 
 from mtgauge import registry, score
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.stats import bootstrap, paired
 
 WORDS = "the a cat dog sat ran on under mat tree and slowly quickly was red blue very old".split()

@@ -35,7 +35,7 @@ def invented() -> list[tuple[str, str]]:
 
 def tiny_teacher(path: Path, vocabulary: int, dim: int = 24, layers: int = 2) -> Path:
     """Random weights under MPNet's names; 12 heads of 2."""
-    from mtgauge.train.teacher import quantise_rows
+    from mtgauge.train.embedded.teacher import quantise_rows
 
     rng = np.random.default_rng(0)
     sizes = {
@@ -69,7 +69,7 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch")
     from tokenizers import Tokenizer
 
-    from mtgauge.train.build import build
+    from mtgauge.train.embedded.build import build
 
     root = tmp_path_factory.mktemp("corpus")
     parallel = root / "parallel"
@@ -77,7 +77,7 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{german}\t{english}\ttatoeba\n" for german, english in invented_pairs()]
     (parallel / "de-en.tsv").write_text("".join(lines), encoding="utf-8")
     out = root / "out"
-    from mtgauge.train.corpus import train_tokenizer
+    from mtgauge.train.embedded.corpus import train_tokenizer
 
     made = train_tokenizer((x for pair in invented_pairs() for x in pair), 400)
     made.save(str(root / "tokenizer.json"))

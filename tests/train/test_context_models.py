@@ -10,20 +10,12 @@ import torch
 from torch import Tensor
 
 from mtgauge.encode import Settings
-from mtgauge.encode.embedded import OnnxEncoder
-from mtgauge.train.coded import Book
-from mtgauge.train.context_models import (
-    HEADS,
-    BiLSTM,
-    ContextModel,
-    Head,
-    ScalarMix,
-    attend,
-    pool,
-)
-from mtgauge.train.context_task import LiveVectors, StoredVectors
-from mtgauge.train.regressor_run import read_folder
-from mtgauge.train.restore import encoder_from_onnx
+from mtgauge.encode.tokens.embedded import OnnxEncoder
+from mtgauge.train.judged.codes import Book
+from mtgauge.train.metrics.heads_task import LiveVectors, StoredVectors
+from mtgauge.train.metrics.regressor_run import read_folder
+from mtgauge.train.nets.heads import HEADS, BiLSTM, ContextModel, Head, ScalarMix, attend, pool
+from mtgauge.train.onnx.restore import encoder_from_onnx
 from trained_models import write_encoder
 
 

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtgauge.errors import InputError
-from mtgauge.train.corpus import Side, pack, read_pairs, rules, split_words, train_tokenizer, unpack
+from mtgauge.train.embedded.corpus import (
+    Side,
+    pack,
+    read_pairs,
+    rules,
+    split_words,
+    train_tokenizer,
+    unpack,
+)
 
 
 @given(st.lists(st.integers(0, 2_000_000), max_size=60))
@@ -60,7 +68,7 @@ def test_a_line_with_a_missing_column_is_named(tmp_path: Path) -> None:
 
 
 def test_the_lexicon_finds_translations(tiny_corpus: Path) -> None:
-    from mtgauge.train.prepare import load_types
+    from mtgauge.train.embedded.prepare import load_types
 
     types = load_types(tiny_corpus)
     with np.load(tiny_corpus / "lexicon.npz") as stored:

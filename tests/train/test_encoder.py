@@ -9,14 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from mtgauge.train import encoder as e  # noqa: E402
-from mtgauge.train import objective as o  # noqa: E402
-from mtgauge.train.corpus import BOS, EOS  # noqa: E402
-from mtgauge.train.corrupt import corrupt, expand, framed  # noqa: E402
-from mtgauge.train.descend import load_weights  # noqa: E402
-from mtgauge.train.model import Encoder, Ragged, Shape  # noqa: E402
-from mtgauge.train.sampler import Corpus  # noqa: E402
-from mtgauge.train.teacher import Teacher  # noqa: E402
+from mtgauge.train.embedded import encoder as e  # noqa: E402
+from mtgauge.train.embedded import objective as o  # noqa: E402
+from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
+from mtgauge.train.embedded.corrupt import corrupt, expand, framed  # noqa: E402
+from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
+from mtgauge.train.loop.descend import load_weights  # noqa: E402
+from mtgauge.train.nets.transformer import Encoder, Ragged, Shape  # noqa: E402
 
 TINY = e.Settings(
     steps=12, words=300, warm=3, rate=3e-3, source_layer=2, reference_layers=(1, 2),

@@ -12,12 +12,12 @@ torch = pytest.importorskip("torch")
 ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
-from mtgauge.train.corpus import SEP  # noqa: E402
-from mtgauge.train.descend import save  # noqa: E402
-from mtgauge.train.encoder import Student, load_encoder  # noqa: E402
-from mtgauge.train.export import export  # noqa: E402
-from mtgauge.train.fluency import load_causal  # noqa: E402
-from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.embedded.corpus import SEP  # noqa: E402
+from mtgauge.train.embedded.encoder import Student, load_encoder  # noqa: E402
+from mtgauge.train.embedded.fluency import load_causal  # noqa: E402
+from mtgauge.train.loop.descend import save  # noqa: E402
+from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.onnx.export import export  # noqa: E402
 
 ROWS = [[1, 270, 280, 290, 300, 2], [1, 275, 282, 2]]
 
@@ -61,7 +61,7 @@ def test_the_encoder_agrees_with_torch_and_ignores_its_neighbours(
 
 
 def test_the_encoder_comes_back_to_torch(encoder: tuple[Path, Path]) -> None:
-    from mtgauge.train.restore import encoder_from_onnx
+    from mtgauge.train.onnx.restore import encoder_from_onnx
 
     folder, weights = encoder
     again, batch = encoder_from_onnx(folder / "model.onnx"), Ragged.of(ROWS)
@@ -72,7 +72,7 @@ def test_the_encoder_comes_back_to_torch(encoder: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("width", [2, 7, 96])
 def test_sums_of_two_products_fit_into_16_bits(width: int) -> None:
-    from mtgauge.train.int8 import exact8, fitted8
+    from mtgauge.train.onnx.int8 import exact8, fitted8
 
     weight = np.random.default_rng(width).normal(size=(200, width)).astype(np.float32)
     weight[0] = 1.0  # the worst case: all alike
@@ -89,7 +89,7 @@ def test_sums_of_two_products_fit_into_16_bits(width: int) -> None:
 
 
 def test_a_layer_is_fitted_to_channels_that_stand_out_and_to_one_sided_inputs() -> None:
-    from mtgauge.train.int8 import fitted8
+    from mtgauge.train.onnx.int8 import fitted8
 
     rng = np.random.default_rng(0)
     weight = rng.normal(size=(16, 32)).astype(np.float32)
@@ -102,7 +102,7 @@ def test_a_layer_is_fitted_to_channels_that_stand_out_and_to_one_sided_inputs() 
 
 
 def test_rounding_in_turn_loses_less_than_rounding_each_weight() -> None:
-    from mtgauge.train.int8 import exact8, fitted8
+    from mtgauge.train.onnx.int8 import exact8, fitted8
 
     rng = np.random.default_rng(0)
     weight = rng.normal(size=(48, 64)).astype(np.float32)
@@ -118,7 +118,7 @@ def test_rounding_in_turn_loses_less_than_rounding_each_weight() -> None:
 
 
 def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:
-    from mtgauge.encode.embedded import fingerprint
+    from mtgauge.encode.tokens.embedded import fingerprint
 
     folder, _ = encoder
     card = json.loads((folder / "card.json").read_text())
@@ -156,7 +156,7 @@ def test_the_language_model_agrees_with_torch_and_skips_the_source(
 def test_a_pair_is_framed_for_the_language_model(tiny_corpus: Path) -> None:
     from tokenizers import Tokenizer
 
-    from mtgauge.train.corpus import with_frame
+    from mtgauge.train.embedded.corpus import with_frame
 
     made = with_frame(Tokenizer.from_file(str(tiny_corpus / "tokenizer.json")), SEP)
     pair = made.encode("heute", "today")
@@ -166,7 +166,7 @@ def test_a_pair_is_framed_for_the_language_model(tiny_corpus: Path) -> None:
 
 
 def test_exported_models_come_back_to_torch(tiny_corpus: Path, tmp_path: Path) -> None:
-    from mtgauge.train.causal_restore import causal_from_onnx
+    from mtgauge.train.onnx.causal_restore import causal_from_onnx
 
     torch.manual_seed(0)
     shape = Shape(400, 64, 2, 4, 128, embedding=32)

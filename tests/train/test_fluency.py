@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from mtgauge.train.corpus import BOS, EOS, SEP  # noqa: E402
-from mtgauge.train.fluency import (  # noqa: E402
+from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
+from mtgauge.train.embedded.fluency import (  # noqa: E402
     FluencySettings,
     load_causal,
     ranked_loss,
@@ -17,9 +17,9 @@ from mtgauge.train.fluency import (  # noqa: E402
     train_fluency,
     word_chances,
 )
-from mtgauge.train.model import Causal, Ragged, Shape, log_probability  # noqa: E402
-from mtgauge.train.sampler import Corpus  # noqa: E402
-from mtgauge.train.samples import Samples  # noqa: E402
+from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.samples import Samples  # noqa: E402
+from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 

@@ -12,24 +12,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mtgauge.errors import UsageError  # noqa: E402
-from mtgauge.train import encoder as e  # noqa: E402
-from mtgauge.train.descend import load_weights  # noqa: E402
-from mtgauge.train.fluency import FluencySettings, people_loss, train_fluency  # noqa: E402
-from mtgauge.train.model import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
-from mtgauge.train.objective import word_means  # noqa: E402
-from mtgauge.train.people import People  # noqa: E402
-from mtgauge.train.prepare import (  # noqa: E402
-    Pairs,
-    _packed,
-    _write,
-    load_pairs,
-    load_pieces,
-)
-from mtgauge.train.sampler import Corpus, _weights  # noqa: E402
-from mtgauge.train.teacher import Teacher  # noqa: E402
-from mtgauge.train.tune import Tuning, run, scores, tune  # noqa: E402
-from mtgauge.train.watch import Judged, read, retrieval  # noqa: E402
-from mtgauge.train.watch import halves as cut_halves  # noqa: E402
+from mtgauge.train.embedded import encoder as e  # noqa: E402
+from mtgauge.train.embedded.fluency import FluencySettings, people_loss, train_fluency  # noqa: E402
+from mtgauge.train.embedded.objective import word_means  # noqa: E402
+from mtgauge.train.embedded.people import People  # noqa: E402
+from mtgauge.train.embedded.prepare import Pairs, _packed, _write, load_pairs, load_pieces  # noqa: E402
+from mtgauge.train.embedded.sampler import Corpus, _weights  # noqa: E402
+from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
+from mtgauge.train.embedded.tune import Tuning, run, scores, tune  # noqa: E402
+from mtgauge.train.embedded.watch import Judged, read, retrieval  # noqa: E402
+from mtgauge.train.embedded.watch import halves as cut_halves  # noqa: E402
+from mtgauge.train.loop.descend import load_weights  # noqa: E402
+from mtgauge.train.nets.transformer import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -118,7 +112,7 @@ def test_the_best_epoch_is_kept(
         seen.append(teacher.w[name].detach().clone())
         return next(said)
 
-    monkeypatch.setattr("mtgauge.train.tune._report", report)
+    monkeypatch.setattr("mtgauge.train.embedded.tune._report", report)
     tune(teacher, Teacher.load(files), judged, judged, Tuning(layer=1, epochs=3, batch=16))
     assert [torch.equal(teacher.w[name], x) for x in seen] == [False, False, True, False]
 

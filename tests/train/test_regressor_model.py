@@ -10,16 +10,16 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from mtgauge.encode.pairs import Packer
+from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
-from mtgauge.train import judged
-from mtgauge.train.batching import pearson_by_pair, weighted_error
-from mtgauge.train.coded import Coded, Inputs, code, pack
-from mtgauge.train.model import Encoder
-from mtgauge.train.regressor_model import EmbeddedPairs, HubPairs, Regressor, load_hub
-from mtgauge.train.regressor_task import Batch, RegressorTask
-from mtgauge.train.restore import encoder_from_onnx
+from mtgauge.train.judged import rows as judged
+from mtgauge.train.judged.codes import Coded, Inputs, code, pack
+from mtgauge.train.loop.batching import pearson_by_pair, weighted_error
+from mtgauge.train.metrics.regressor_task import Batch, RegressorTask
+from mtgauge.train.nets.regressor import EmbeddedPairs, HubPairs, Regressor, load_hub
+from mtgauge.train.nets.transformer import Encoder
+from mtgauge.train.onnx.restore import encoder_from_onnx
 from trained_models import SHAPE, write_encoder, write_judged
 
 CPU = torch.device("cpu")
@@ -246,8 +246,8 @@ def test_an_absent_view_has_its_own_vector(rows: Coded, packer: Packer) -> None:
 
 def test_the_embedded_encoder_comes_back_from_its_file(folder: Path) -> None:
     from mtgauge.encode import Settings
-    from mtgauge.encode.embedded import OnnxEncoder
-    from mtgauge.train.model import Ragged
+    from mtgauge.encode.tokens.embedded import OnnxEncoder
+    from mtgauge.train.nets.transformer import Ragged
 
     texts = ["the cat sees a dog .", "near"]
     onnx = OnnxEncoder(folder, Settings())

@@ -9,17 +9,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from mtgauge.train import encoder as e  # noqa: E402
-from mtgauge.train.corpus import BOS, EOS, SEP  # noqa: E402
-from mtgauge.train.decode import translate  # noqa: E402
-from mtgauge.train.descend import load_weights  # noqa: E402
-from mtgauge.train.fluency import FluencySettings, train_fluency  # noqa: E402
-from mtgauge.train.model import Causal, Ragged, Shape  # noqa: E402
-from mtgauge.train.new_words import as_words  # noqa: E402
-from mtgauge.train.prepare import load_types  # noqa: E402
-from mtgauge.train.sampler import Corpus  # noqa: E402
-from mtgauge.train.samples import Samples, _rated, draw, piece_rows  # noqa: E402
-from mtgauge.train.teacher import Teacher  # noqa: E402
+from mtgauge.train.embedded import encoder as e  # noqa: E402
+from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
+from mtgauge.train.embedded.decode import translate  # noqa: E402
+from mtgauge.train.embedded.fluency import FluencySettings, train_fluency  # noqa: E402
+from mtgauge.train.embedded.new_words import as_words  # noqa: E402
+from mtgauge.train.embedded.prepare import load_types  # noqa: E402
+from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.samples import Samples, _rated, draw, piece_rows  # noqa: E402
+from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
+from mtgauge.train.loop.descend import load_weights  # noqa: E402
+from mtgauge.train.nets.transformer import Causal, Ragged, Shape  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtgauge.errors import InputError
-from mtgauge.train import judged
-from mtgauge.train.batching import bucketed, calibration, pearson_by_pair
+from mtgauge.train.judged import rows as judged
+from mtgauge.train.loop.batching import bucketed, calibration, pearson_by_pair
 
 HEADER = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\tn"
 

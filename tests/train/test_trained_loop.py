@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from mtgauge.errors import MtgaugeError, UsageError
-from mtgauge.train import loop
-from mtgauge.train.loop import Plan, fit, pick_device, read_log
+from mtgauge.train.loop import loop
+from mtgauge.train.loop.loop import Plan, fit, pick_device, read_log
 
 PLAN = Plan(epochs=4, rate=0.05, save_every=0.0)
 

@@ -14,8 +14,10 @@ from tokenizers import Tokenizer
 
 from mtgauge.commands import train
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.train import coded, distil, judged
-from mtgauge.train.regressor_run import read_folder
+from mtgauge.train.judged import codes as coded
+from mtgauge.train.judged import rows as judged
+from mtgauge.train.metrics import distil
+from mtgauge.train.metrics.regressor_run import read_folder
 from trained_models import write_encoder, write_judged
 
 SMALL = ("--max-length", 40, "--pool", "compare", "--head", "mlp", "--hidden", 16)

@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mtgauge.cli import main  # noqa: E402
-from mtgauge.train.descend import save  # noqa: E402
-from mtgauge.train.model import Causal, Shape  # noqa: E402
+from mtgauge.train.loop.descend import save  # noqa: E402
+from mtgauge.train.nets.transformer import Causal, Shape  # noqa: E402
 
 TEACH = "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT.npz"
 ENCODER = (

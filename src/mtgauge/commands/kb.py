@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from mtgauge.errors import UsageError
-from mtgauge.knowledge.store import KnowledgeBase
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.base.writer import KnowledgeWriter
 
 _EXAMPLES = """
 examples:
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from mtgauge.knowledge import build
+    from mtgauge.knowledge.base import build
 
     languages = {code.strip() for code in args.languages.split(",") if code.strip()}
     if args.alternate_names and not args.geonames:
@@ -114,8 +114,8 @@ def _row(row: dict[str, int], categories: list[str]) -> list[int]:
 
 
 def _link(args: argparse.Namespace) -> int:
-    from mtgauge.knowledge import annotations
-    from mtgauge.knowledge.linker import KnowledgeLinker
+    from mtgauge.knowledge.link import annotations
+    from mtgauge.knowledge.link.linker import KnowledgeLinker
 
     texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
     with KnowledgeBase.open(args.kb) as kb:

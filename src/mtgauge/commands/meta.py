@@ -24,7 +24,7 @@ from mtgauge.meta import render, slices, tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import Comparison, Row, average
 from mtgauge.meta.scoring import Level, Scores, external, score, sides
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 
 _EXAMPLES = """

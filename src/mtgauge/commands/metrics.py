@@ -9,7 +9,7 @@ import textwrap
 import typing
 
 from mtgauge import registry
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

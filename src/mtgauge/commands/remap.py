@@ -23,10 +23,11 @@ from pathlib import Path
 import numpy as np
 
 from mtgauge.data import readers
-from mtgauge.encode import align, load_encoder
-from mtgauge.encode import remap as remaps
-from mtgauge.encode.encoder import Vectors
-from mtgauge.encode.sentence import load_sentence_encoder
+from mtgauge.encode import load_encoder
+from mtgauge.encode.remap import align
+from mtgauge.encode.remap import maps as remaps
+from mtgauge.encode.sentence.encoders import load_sentence_encoder
+from mtgauge.encode.tokens.encoder import Vectors
 from mtgauge.errors import InputError, UsageError
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)

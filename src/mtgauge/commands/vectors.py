@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from mtgauge.encode.vectors import Vectors, embedded_languages
+from mtgauge.encode.words.store import Vectors, embedded_languages
 from mtgauge.errors import InputError
 
 _EXAMPLES = """
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _convert(args: argparse.Namespace) -> int:
-    from mtgauge.encode.vector_files import convert
+    from mtgauge.encode.words.files import convert
 
     words = None if args.vocabulary is None else _read_words(args.vocabulary)
     done = convert(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from mtgauge.compare.jit import in_parallel, inner, kernel
 from mtgauge.compare.kernels import dot_four, solve_range
-from mtgauge.compare.ragged import Ragged
+from mtgauge.compare.matrices import Ragged
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]

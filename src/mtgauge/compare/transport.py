@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mtgauge.compare import kernels
 from mtgauge.compare.jit import in_parallel
-from mtgauge.compare.ragged import Ragged
+from mtgauge.compare.matrices import Ragged
 from mtgauge.errors import UsageError
 
 Float = NDArray[np.float64]

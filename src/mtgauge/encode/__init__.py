@@ -27,10 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mtgauge.errors import UsageError
+from mtgauge.models import shipped
 
 if TYPE_CHECKING:
-    from mtgauge.encode.encoder import Encoder
-    from mtgauge.encode.fluency import LanguageModel
+    from mtgauge.encode.lm import LanguageModel
+    from mtgauge.encode.tokens.encoder import Encoder
 
 __all__ = ["Settings", "configure", "load_encoder", "load_language_model", "settings"]
 
@@ -70,15 +71,15 @@ def configure(**changes: object) -> Settings:
 def load_encoder(spec: str) -> Encoder:
     """`embedded`, a folder, a hub id, or `static:LANG=FILE;LANG=FILE`."""
     if spec.startswith("static:"):
-        from mtgauge.encode.static import StaticEncoder
+        from mtgauge.encode.tokens.static import StaticEncoder
 
         return StaticEncoder.from_spec(spec)
     folder = model_folder(spec, "encoder")
     if folder is not None:
-        from mtgauge.encode.embedded import OnnxEncoder
+        from mtgauge.encode.tokens.embedded import OnnxEncoder
 
         return OnnxEncoder(folder, settings)
-    from mtgauge.encode.hub import HubEncoder
+    from mtgauge.encode.tokens.hub import HubEncoder
 
     return HubEncoder(spec, settings)
 
@@ -88,10 +89,10 @@ def load_language_model(spec: str) -> LanguageModel:
     """`embedded`, a folder, or a hub id of a causal language model."""
     folder = model_folder(spec, "fluency")
     if folder is not None:
-        from mtgauge.encode.fluency import OnnxLanguageModel
+        from mtgauge.encode.lm import OnnxLanguageModel
 
         return OnnxLanguageModel(folder, settings)
-    from mtgauge.encode.fluency import HubLanguageModel
+    from mtgauge.encode.lm import HubLanguageModel
 
     return HubLanguageModel(spec, settings)
 
@@ -99,6 +100,6 @@ def load_language_model(spec: str) -> LanguageModel:
 def model_folder(spec: str, kind: str) -> Path | None:
     """The folder of an ONNX model that `spec` names; None: `spec` is for transformers."""
     if spec == "embedded":
-        return Path(__file__).parent.parent / "models" / kind
+        return shipped(kind)
     folder = Path(spec).expanduser()
     return folder if folder.is_dir() and not (folder / "config.json").exists() else None

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.encode.encoder import Vectors
+from mtgauge.encode.tokens.encoder import Vectors
 from mtgauge.errors import ResourceError
 
 Name = tuple[str, str]  # layer (and language), text

@@ -28,7 +28,7 @@ import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.engine import local
 from mtgauge.errors import ResourceError
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 from mtgauge.signature import signature
 
 _SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")

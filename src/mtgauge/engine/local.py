@@ -20,7 +20,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 from mtgauge.signature import signature
 from mtgauge.stats import bootstrap, paired
 

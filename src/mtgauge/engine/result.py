@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from mtgauge._version import __version__
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.base import FloatArray
+from mtgauge.metric import FloatArray
 
 T = TypeVar("T")
 

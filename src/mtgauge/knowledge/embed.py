@@ -23,9 +23,9 @@ from pathlib import Path
 
 from mtgauge.errors import ResourceError
 from mtgauge.knowledge import sources
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.base.writer import KnowledgeWriter
 from mtgauge.knowledge.people import people
-from mtgauge.knowledge.store import KnowledgeBase
-from mtgauge.knowledge.writer import KnowledgeWriter
 
 NPM = (
     "cldr-localenames-full",

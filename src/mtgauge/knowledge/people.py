@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mtgauge.knowledge.keys import plain
-from mtgauge.knowledge.names import romanise, sound_alike
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.base.keys import plain
+from mtgauge.knowledge.base.writer import KnowledgeWriter
+from mtgauge.knowledge.link.names import romanise, sound_alike
 
 LICENCE = "MIT"  # the package; its data is Wikidata's, CC0
 _DEVANAGARI, _GUJARATI = 0x0900, 0x0A80

@@ -21,6 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mtgauge.knowledge.base.keys import WORD
+from mtgauge.knowledge.base.store import SCRIPTS
+from mtgauge.knowledge.base.writer import KnowledgeWriter
 from mtgauge.knowledge.demonyms import (
     CHINESE_SHORT,
     CHINESE_STATES,
@@ -29,10 +32,7 @@ from mtgauge.knowledge.demonyms import (
     PEOPLES,
     SHORT_NAMES,
 )
-from mtgauge.knowledge.keys import WORD
-from mtgauge.knowledge.morphology import morphology
-from mtgauge.knowledge.store import SCRIPTS
-from mtgauge.knowledge.writer import KnowledgeWriter
+from mtgauge.knowledge.link.morphology import morphology
 
 UNICODE = "Unicode-3.0"
 # languages that CLDR covers at its "modern" level: a thousand names and more

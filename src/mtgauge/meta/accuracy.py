@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mtgauge.meta.correlation import FloatArray
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.stats.correlation import FloatArray
 
 
 @dataclass(frozen=True)

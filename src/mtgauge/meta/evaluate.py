@@ -17,11 +17,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtgauge.data.judgements import Judgements
-from mtgauge.meta import accuracy, correlation, resample, significance
-from mtgauge.meta.correlation import FloatArray, IntArray
+from mtgauge.meta import accuracy, significance
 from mtgauge.meta.rows import Comparison, Row, intervals
 from mtgauge.meta.scoring import Level, Scores
+from mtgauge.stats import correlation, resample
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.stats.correlation import FloatArray, IntArray
 
 
 def evaluate(

@@ -13,8 +13,8 @@ import numpy as np
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.errors import ResourceError
-from mtgauge.meta.correlation import FloatArray, pearson
 from mtgauge.meta.scoring import Level, Scores
+from mtgauge.stats.correlation import FloatArray, pearson
 
 
 def plot(

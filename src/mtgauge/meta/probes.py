@@ -34,9 +34,9 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
 from mtgauge.errors import InputError, UsageError
-from mtgauge.meta.correlation import FloatArray
 from mtgauge.signature import signature
 from mtgauge.stats.bootstrap import SEED
+from mtgauge.stats.correlation import FloatArray
 from mtgauge.text.words import longest_match, unicode_words
 
 Dictionary = dict[str, list[str]]

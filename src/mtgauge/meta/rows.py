@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mtgauge.engine.result import number
-from mtgauge.meta.correlation import FloatArray
 from mtgauge.stats.bootstrap import interval
+from mtgauge.stats.correlation import FloatArray
 
 STATISTICS = ("pearson", "spearman", "kendall", "tau_wmt")
 ACCURACIES = ("acc_eq", "pairwise_accuracy", "spa")

@@ -21,7 +21,7 @@ from mtgauge.data.judgements import FloatArray, IntArray, Judgements
 from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache, corpus_digest
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 from mtgauge.signature import signature
 
 Level = Literal["segment", "system"]

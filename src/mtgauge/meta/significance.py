@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from mtgauge.meta.correlation import FloatArray, IntArray, concordant, pearson
-from mtgauge.meta.resample import _correlation, _standard, bootstrap
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.stats.correlation import FloatArray, IntArray, concordant, pearson
+from mtgauge.stats.resample import _correlation, _standard, bootstrap
 
 ALPHA = 0.05
 _BLOCK = 100  # swaps between two looks at whether to stop

@@ -28,7 +28,7 @@ from typing import Any
 from mtgauge import registry
 from mtgauge.errors import MtgaugeError
 from mtgauge.meta.rows import Row
-from mtgauge.metrics.base import Metric
+from mtgauge.metric import Metric
 
 NOTES = {
     "absolute": "the paper prints absolute values",

@@ -21,13 +21,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import units as make
-from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.units import Units
-from mtgauge.metrics.base import Explanation, FloatArray
-from mtgauge.metrics.contextual import Case, ContextualMetric, MultiReference
-from mtgauge.metrics.matching import explain_pair, greedy
+from mtgauge.encode.tokens import units as make
+from mtgauge.encode.tokens.encoder import TokenVectors
+from mtgauge.encode.tokens.units import Units
+from mtgauge.metric import Explanation, FloatArray
+from mtgauge.metrics._contextual import Case, ContextualMetric, MultiReference
+from mtgauge.metrics._matching import explain_pair, greedy
 from mtgauge.registry import metric
 
 

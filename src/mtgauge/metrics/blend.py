@@ -27,7 +27,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 from mtgauge.registry import metric
 
 Judged = tuple[Segments, Sequence[float] | FloatArray]

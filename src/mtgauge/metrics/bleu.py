@@ -23,9 +23,9 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import Ints, distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, at_least_one, sacrebleu_version
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import Ints, distinct
+from mtgauge.metrics._words import WordMetric, at_least_one, sacrebleu_version
 from mtgauge.registry import metric
 
 _DEFAULT_VALUE = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's, after Chen and Cherry (2014)

@@ -22,9 +22,9 @@ from typing import Literal
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, Words
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._words import WordMetric, Words
 from mtgauge.registry import metric
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import Pairs, distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, sacrebleu_version
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import Pairs, distinct
+from mtgauge.metrics._words import WordMetric, sacrebleu_version
 from mtgauge.registry import metric
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")

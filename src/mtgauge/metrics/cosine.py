@@ -21,10 +21,10 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
-from mtgauge.encode.remap import Remap, find_remap
-from mtgauge.encode.sentence import SentenceEncoder, load_sentence_encoder
-from mtgauge.metrics.base import Explanation, FloatArray
-from mtgauge.metrics.contextual import (
+from mtgauge.encode.remap.maps import Remap, find_remap
+from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
+from mtgauge.metric import Explanation, FloatArray
+from mtgauge.metrics._contextual import (
     Case,
     MultiReference,
     cleaner,
@@ -32,8 +32,8 @@ from mtgauge.metrics.contextual import (
     text_pairs,
     warn_of_language,
 )
+from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
-from mtgauge.metrics.presets import PresetMetric
 from mtgauge.registry import metric
 
 _SWITCHES = {"remap_side": "source", "remap_form": "dot"}

@@ -22,9 +22,9 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import Ints, distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, Words
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import Ints, distinct
+from mtgauge.metrics._words import WordMetric, Words
 from mtgauge.registry import metric
 
 

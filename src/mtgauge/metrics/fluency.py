@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_language_model
-from mtgauge.encode.fluency import FLOOR, LanguageModel, mean_scores
+from mtgauge.encode.lm import FLOOR, LanguageModel, mean_scores
 from mtgauge.encode.ragged import IntArray
 from mtgauge.errors import UsageError
-from mtgauge.metrics.base import Explanation, FloatArray
-from mtgauge.metrics.contextual import Case, cleaner
-from mtgauge.metrics.presets import PresetMetric
+from mtgauge.metric import Explanation, FloatArray
+from mtgauge.metrics._contextual import Case, cleaner
+from mtgauge.metrics._presets import PresetMetric
 from mtgauge.registry import metric
 
 _PAPER = {

@@ -27,15 +27,15 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.knowledge.agreement import (
+from mtgauge.knowledge.link.agreement import (
     Agreement,
     agree,
     agree_on_names,
     are_audible,
     find_names,
 )
-from mtgauge.knowledge.mention import Linker, Mention
-from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
+from mtgauge.knowledge.link.mention import Linker, Mention
+from mtgauge.metric import Explanation, FloatArray, Link, Metric
 from mtgauge.registry import metric
 
 Pair = tuple[str, str]
@@ -98,7 +98,7 @@ class Kobe(Metric):
         if not self._has_base:
             return None
         if self.kb == "embedded":
-            from mtgauge.knowledge.store import embedded_card
+            from mtgauge.knowledge.base.store import embedded_card
 
             return frozenset(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
         return frozenset(self._base().languages())
@@ -107,7 +107,7 @@ class Kobe(Metric):
         if not self._has_base:
             return {}
         if self.kb == "embedded":
-            from mtgauge.knowledge.store import embedded_card
+            from mtgauge.knowledge.base.store import embedded_card
 
             return {"kb_version": str(embedded_card()["fingerprint"])}
         return {"kb_version": str(self._base().fingerprint())}
@@ -312,7 +312,7 @@ class Kobe(Metric):
     def _base(self) -> Any:
         """The knowledge base, opened on first use."""
         if "_kb" not in self.__dict__:
-            from mtgauge.knowledge.store import KnowledgeBase
+            from mtgauge.knowledge.base.store import KnowledgeBase
 
             self.__dict__["_kb"] = KnowledgeBase.open(self.kb)
         return self.__dict__["_kb"]
@@ -320,11 +320,11 @@ class Kobe(Metric):
     def _find(self) -> Linker:
         if "_linker" not in self.__dict__:
             if self.annotations is not None:
-                from mtgauge.knowledge.annotations import AnnotationLinker
+                from mtgauge.knowledge.link.annotations import AnnotationLinker
 
                 self.__dict__["_linker"] = AnnotationLinker.read(self.annotations)
             else:
-                from mtgauge.knowledge.linker import KnowledgeLinker
+                from mtgauge.knowledge.link.linker import KnowledgeLinker
 
                 numbers = self.numbers and self.preset != "paper"
                 self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)

@@ -29,9 +29,9 @@ import numpy as np
 from mtgauge.data import readers
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, Words, at_least_one
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._words import WordMetric, Words, at_least_one
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
 

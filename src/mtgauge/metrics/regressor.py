@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
-from mtgauge.encode.pairs import Packer
+from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.trained import (
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._trained import (
     Scale,
     TrainedMetric,
     best_or_mean,

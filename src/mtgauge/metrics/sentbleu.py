@@ -23,10 +23,10 @@ import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct
-from mtgauge.metrics.base import FloatArray
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._words import WordMetric
 from mtgauge.metrics.bleu import closest_lengths
-from mtgauge.metrics.surface import WordMetric
 from mtgauge.registry import metric
 
 _ORDERS = 4

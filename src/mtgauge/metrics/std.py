@@ -31,15 +31,15 @@ from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import distinct
-from mtgauge.metrics.base import Explanation, FloatArray, Link, Metric
+from mtgauge.metric import Explanation, FloatArray, Link, Metric
+from mtgauge.metrics._distinct import distinct
 from mtgauge.registry import metric
 from mtgauge.text.words import Tokenizer, is_punctuation, longest_match, name_for_language
 from mtgauge.text.words import tokenizer as word_tokenizer
 
 if TYPE_CHECKING:
     from mtgauge.compare.semantic import Problem, Settings
-    from mtgauge.encode.lookup import Lookup, Words
+    from mtgauge.encode.words.lookup import Lookup, Words
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
@@ -93,7 +93,7 @@ class STD(Metric):
         return np.full(len(self.ngrams), self.worst)
 
     def versions(self) -> dict[str, str]:
-        from mtgauge.encode.lookup import version
+        from mtgauge.encode.words.lookup import version
 
         return {"word-vectors": version(self.vectors)}
 
@@ -166,7 +166,7 @@ class STD(Metric):
         )
 
     def _lookup(self, lang: str) -> Lookup:
-        from mtgauge.encode.lookup import Lookup
+        from mtgauge.encode.words.lookup import Lookup
 
         cache: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
         if lang not in cache:

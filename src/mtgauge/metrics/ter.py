@@ -20,9 +20,9 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metrics._pairs import Ints, distinct
-from mtgauge.metrics.base import FloatArray
-from mtgauge.metrics.surface import WordMetric, Words, sacrebleu_version
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import Ints, distinct
+from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
 
 # Below this many pairs sacrebleu's own search (about 3 ms a pair) ends before the compiled one,

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import Literal
 
 from mtgauge.data.segments import Segments
-from mtgauge.metrics._pairs import distinct
-from mtgauge.metrics.base import FloatArray
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._words import WordMetric, at_least_one
 from mtgauge.metrics.chrf import f_score, order_counts
-from mtgauge.metrics.surface import WordMetric, at_least_one
 from mtgauge.registry import metric
 
 

@@ -43,16 +43,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import units as make
-from mtgauge.encode.encoder import TokenVectors
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.remap import Remap, find_remap
-from mtgauge.encode.units import Units
-from mtgauge.metrics.base import Explanation, FloatArray
-from mtgauge.metrics.contextual import Case, ContextualMetric
-from mtgauge.metrics.copied import copied_share
-from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
-from mtgauge.metrics.matching import (
+from mtgauge.encode.remap.maps import Remap, find_remap
+from mtgauge.encode.tokens import units as make
+from mtgauge.encode.tokens.encoder import TokenVectors
+from mtgauge.encode.tokens.units import Units
+from mtgauge.metric import Explanation, FloatArray
+from mtgauge.metrics._contextual import Case, ContextualMetric
+from mtgauge.metrics._copied import copied_share
+from mtgauge.metrics._matching import (
     GREEDY,
     Matching,
     explain_pair,
@@ -61,6 +60,7 @@ from mtgauge.metrics.matching import (
     similarity_bounds,
     travel,
 )
+from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
 from mtgauge.registry import metric
 
 _PAPER: dict[str, Any] = {

@@ -11,7 +11,7 @@ import unicodedata
 
 import numpy as np
 
-from mtgauge.metrics.base import Explanation
+from mtgauge.metric import Explanation
 
 _SHADES = " ░▒▓█"
 _COLOURS = (32, 33, 31)  # green, yellow, red

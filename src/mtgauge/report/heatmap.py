@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.base import Explanation
+from mtgauge.metric import Explanation
 
 
 def draw(explanation: Explanation, file: str | Path) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtgauge.metrics.base import FloatArray, Metric
+from mtgauge.metric import FloatArray, Metric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED, block_size
 
 ALPHA = 0.05

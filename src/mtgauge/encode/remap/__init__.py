@@ -1,0 +1,1 @@
+"""Remapped vector spaces (CLP, UMD) and the word pairs they are fitted on."""

@@ -1,0 +1,231 @@
+"""Remapping: move source vectors towards the target language before they are compared.
+
+CLP, cross-lingual projection by orthogonal Procrustes, from word pairs (x_i, z_i) as rows of X, Z:
+
+    W = argmin ||X W - Z||, W orthogonal     =  U V^T  with  U S V^T = svd(X^T Z)       e <- e W
+
+UMD, universal mismatch direction, the language direction v = top right singular vector of X - Z:
+
+    e <- e - (e . v) v            form "dot", what the authors' code does
+    e <- e - cos(e, v) v          form "cosine", what the paper prints
+
+`clp_umd` is CLP after UMD, `umd_clp` UMD after CLP (read right to left); the second step is fitted
+on what the first has moved. CLP moves source vectors only; UMD is applied to the source
+(side "source", the code) or to both languages (side "both", the paper).
+
+    remap = fit(X, Z, "clp", Facts(...))
+    remap.save("de-en.remap");  remap = load("de-en.remap")
+
+A file is safetensors with metadata: encoder, layer, languages, method, unit, pairs used, checksum;
+scoring with another encoder, layer or direction is refused. The authors' .BAM (CLP) and .GBDD
+(UMD, one vector or a matrix whose first row is the vector) are read too; what their names say
+(languages, layer) is checked, the encoder cannot be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.encode.tokens.encoder import TokenVectors, Vectors
+from mtgauge.errors import InputError, ResourceError, UsageError
+
+Method = Literal["clp", "umd", "clp_umd", "umd_clp"]
+Unit = Literal["word", "sentence"]
+METHODS = ("clp", "umd", "clp_umd", "umd_clp")
+_RELEASED = re.compile(r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\d+)\.(BAM|GBDD)$")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a remap was fitted on; empty fields are unknown and not checked."""
+
+    method: str
+    lang: str = ""
+    encoder: str = ""
+    fingerprint: str = ""
+    layer: int = -1
+    unit: str = "word"
+    pairs: int = 0
+    sentences: int = 0
+    aligned: str = ""  # encoder, fast_align or lexicon
+
+
+@dataclass(frozen=True)
+class Remap:
+    facts: Facts
+    projection: NDArray[np.float32] | None = None  # (d, d), applied as e @ W
+    direction: NDArray[np.float32] | None = None  # (d,), length 1
+
+    @property
+    def dim(self) -> int:
+        array = self.projection if self.projection is not None else self.direction
+        return 0 if array is None else len(array)
+
+    def move(self, vectors: Vectors, side: str, both: bool, form: str = "dot") -> Vectors:
+        """Vectors of one side ("source", or any other name for the target side), moved."""
+        if vectors.shape[1] != self.dim:
+            raise ResourceError(
+                f"The remap is for vectors of {self.dim} numbers, the encoder gives "
+                f"{vectors.shape[1]}: it was fitted for another encoder."
+            )
+        source = side == "source"
+        steps = {"clp": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"}[self.facts.method]
+        for step in steps:
+            if step == "c" and source and self.projection is not None:
+                vectors = vectors @ self.projection
+            elif step == "u" and (source or both) and self.direction is not None:
+                vectors = remove_direction(vectors, self.direction, form)
+        return vectors
+
+    def apply(self, tokens: TokenVectors, side: str, sides: str, form: str) -> TokenVectors:
+        """Token vectors of one side of a pair, moved; `sides` is "source" or "both"."""
+        return replace(tokens, vectors=self.move(tokens.vectors, side, sides == "both", form))
+
+    def check(self, fingerprint: str, layer: int, lang: str | None, unit: Unit = "word") -> None:
+        """Refuse a remap that was fitted for something else."""
+        facts = self.facts
+        wrong = []
+        if facts.fingerprint and facts.fingerprint != fingerprint:
+            wrong.append(f"encoder {facts.encoder or facts.fingerprint} (another one is in use)")
+        if facts.layer >= 0 and facts.layer != layer:
+            wrong.append(f"layer {facts.layer} (layer {layer} is in use)")
+        if facts.lang and lang and facts.lang != lang:
+            wrong.append(f"{facts.lang} (the texts are {lang})")
+        if facts.unit != unit:
+            wrong.append(f"{facts.unit} vectors (this metric compares {unit} vectors)")
+        if wrong:
+            raise ResourceError(
+                f"This remap was fitted for {'; '.join(wrong)}. Fit one with `mtgauge remap fit`."
+            )
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        named = {"projection": self.projection, "direction": self.direction}
+        return {k: v for k, v in named.items() if v is not None}
+
+    def save(self, path: str | Path) -> None:
+        from safetensors.numpy import save_file
+
+        arrays = {k: np.ascontiguousarray(v, dtype=np.float32) for k, v in self.arrays().items()}
+        note = json.dumps(asdict(self.facts) | {"checksum": _checksum(arrays)})
+        save_file(arrays, str(path), metadata={"mtgauge_remap": note})
+
+
+def remove_direction(vectors: Vectors, v: NDArray[np.float32], form: str) -> Vectors:
+    """e - (e . v) v, or e - cos(e, v) v."""
+    along = vectors @ v
+    if form == "cosine":
+        along = along / np.maximum(np.linalg.norm(vectors, axis=1), 1e-30)
+    return np.asarray(vectors - along[:, None] * v, dtype=vectors.dtype)
+
+
+def procrustes(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
+    """The orthogonal W that minimises ||x W - z||."""
+    u, _, vt = np.linalg.svd(np.asarray(x, np.float64).T @ np.asarray(z, np.float64))
+    return np.asarray(u @ vt)
+
+
+def language_direction(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
+    """Top right singular vector of x - z; its sign does not matter."""
+    q = np.asarray(x, np.float64) - np.asarray(z, np.float64)
+    # Eigenvectors of the (d, d) product: q has one row a word pair, its SVD would be far larger.
+    _, vectors = np.linalg.eigh(q.T @ q)
+    return np.asarray(vectors[:, -1])
+
+
+def fit(x: NDArray[Any], z: NDArray[Any], facts: Facts) -> Remap:
+    """The remap of `facts.method` from source vectors x and target vectors z, row by row."""
+    if facts.method not in METHODS:
+        raise UsageError(f"There is no method {facts.method!r}: {', '.join(METHODS)}.")
+    if x.shape != z.shape or len(x) < 2:
+        raise InputError(
+            f"{len(x)} source and {len(z)} target vectors are no pairs to fit on",
+            remedy="Give more parallel text.",
+        )
+    facts = replace(facts, pairs=len(x))
+    x, z = np.asarray(x, np.float32), np.asarray(z, np.float32)
+    if facts.method == "clp":
+        return Remap(facts, procrustes(x, z).astype(np.float32))
+    if facts.method == "umd":
+        return Remap(facts, None, language_direction(x, z).astype(np.float32))
+    if facts.method == "clp_umd":
+        v = language_direction(x, z).astype(np.float32)
+        moved = remove_direction(x, v, "dot"), remove_direction(z, v, "dot")
+        return Remap(facts, procrustes(*moved).astype(np.float32), v)
+    w = procrustes(x, z).astype(np.float32)
+    return Remap(facts, w, language_direction(x @ w, z).astype(np.float32))
+
+
+def load(path: str | Path) -> Remap:
+    """A remap file of ours, or a released .BAM or .GBDD."""
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise ResourceError(f"There is no remap file {path}. `mtgauge remap fit` makes one.")
+    return _load_released(path) if path.suffix in (".BAM", ".GBDD") else _load_own(path)
+
+
+def find_remap(spec: str, lang: str | None) -> Remap:
+    """`spec` is a file, or a folder that holds LANG.remap for every pair, e.g. de-en.remap."""
+    path = Path(spec).expanduser()
+    if not path.is_dir():
+        return load(path)
+    if not lang:
+        raise UsageError(f"{spec} is a folder of remaps: give the language pair, e.g. -l de-en.")
+    for candidate in (path / f"{lang}.remap", *sorted(path.glob(f"*.{lang}.*.BAM"))):
+        if candidate.is_file():
+            return load(candidate)
+    have = sorted(p.stem for p in path.glob("*.remap"))
+    raise ResourceError(
+        f"{spec} has no remap for {lang} (it has {', '.join(have) or 'none'}). Fit one with "
+        f"`mtgauge remap fit`, or score without: remap=none."
+    )
+
+
+def _load_own(path: Path) -> Remap:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ResourceError(f"{path} is not a remap file ({error}).") from None
+    if "mtgauge_remap" not in metadata:
+        raise ResourceError(f"{path} is safetensors but no remap of mtgauge.")
+    note = json.loads(metadata["mtgauge_remap"])
+    if note.pop("checksum") != _checksum(arrays):
+        raise ResourceError(f"{path} is damaged: its checksum is wrong. Fit it again.")
+    return Remap(Facts(**note), arrays.get("projection"), arrays.get("direction"))
+
+
+def _load_released(path: Path) -> Remap:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ResourceError(f"{path} is not a NumPy array ({error}).") from None
+    named = _RELEASED.search(path.name)
+    lang, layer = (named["lang"], int(named["layer"])) if named else ("", -1)
+    array = np.asarray(array, dtype=np.float32)
+    if path.suffix == ".GBDD":
+        vector = array[0] if array.ndim == 2 else array
+        if vector.ndim != 1:
+            raise ResourceError(f"{path} has {array.ndim} dimensions; a .GBDD has one or two.")
+        unit = np.asarray(vector / np.linalg.norm(vector), np.float32)
+        return Remap(Facts("umd", lang, layer=layer), None, unit)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ResourceError(f"{path} has shape {array.shape}; a .BAM is a square matrix.")
+    return Remap(Facts("clp", lang, layer=layer), array)
+
+
+def _checksum(arrays: dict[str, NDArray[np.float32]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode() + arrays[name].tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Sentence encoders: one vector per text."""

@@ -1,0 +1,1 @@
+"""Token encoders: texts in, ragged token vectors out."""

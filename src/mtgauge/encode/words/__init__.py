@@ -1,0 +1,1 @@
+"""Static word vectors: stores, files of other programs, look-up."""

@@ -1,0 +1,245 @@
+"""Static word vectors in a memory-mapped store, made once from any common file.
+
+    convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; see vector_files for formats
+    vectors = Vectors.open("crawl.vectors")                   # at once, whatever the size
+    rows = vectors.rows(["cat", "dog"])                       # -1 for a word that is not there
+    vectors.take(rows)                                        # (2, d) float32
+    Vectors.embedded("de")                                    # compact vectors in the package
+
+A store is a folder:
+
+    header.json     format, words, dimensions, dtype, origin, subword settings
+    vectors.npy     (words, d) float16; float32 where that stays below 64 MiB; or int8, then with
+                    scales.npy (one float32 a word)
+    hashes.npy      sorted 64-bit hashes of the words;  rows.npy: the row of each hash
+    words.txt       the words, one a line;  starts.npy: where each line begins
+    buckets.npy     fastText's subword vectors, float16, where the model has them
+
+Only the pages that are asked for are read: two million words open in milliseconds, and a word is
+found by a binary search in the hashes, then compared with its line in words.txt.
+
+Limits: float16 keeps three digits, int8 two; a word with a line feed in it is not stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.errors import InputError, ResourceError
+from mtgauge.models import shipped
+
+FORMAT = "mtgauge-vectors-1"
+EMBEDDED = shipped("vectors")
+Dtype = Literal["auto", "float32", "float16", "int8"]
+Float32 = NDArray[np.float32]
+Int = NDArray[np.int64]
+_ROWS = 65_536  # rows that are worked on at once
+_LARGEST_HALF = 65_504.0
+_SMALL = 64 * 2**20  # bytes of float32 that are not worth a loss of digits
+
+
+class Vectors:
+    """An open store. `header` says what is in it; nothing is read before it is asked for."""
+
+    def __init__(self, folder: Path, header: dict[str, Any]) -> None:
+        self.folder, self.header = folder, header
+        self.dimensions = int(header["dimensions"])
+        self._values = self._map("vectors")
+        self._scales = self._map("scales") if header["dtype"] == "int8" else None
+        self._hashes, self._rows = self._map("hashes"), self._map("rows")
+        self._starts = self._map("starts")
+        self._words = np.memmap(folder / "words.txt", dtype=np.uint8, mode="r")
+        self._subwords = header.get("subwords")
+        self._buckets = self._map("buckets") if self._subwords else None
+        self._check()
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Vectors:
+        path = Path(folder)
+        remedy = f"Make a store of your vector file with: mtgauge vectors convert {folder} -o DIR"
+        if not path.exists():
+            raise ResourceError(f"There are no word vectors at {folder}. {remedy}.")
+        header_file = path / "header.json"
+        if not header_file.is_file():
+            raise ResourceError(f"{folder} is not a store of word vectors. {remedy}.")
+        header = json.loads(header_file.read_text(encoding="utf-8"))
+        if header.get("format") != FORMAT:
+            raise ResourceError(f"{folder} is of another format ({header.get('format')}). {remedy}")
+        return cls(path, header)
+
+    @classmethod
+    def embedded(cls, lang: str) -> Vectors:
+        """The compact vectors that come with mtgauge; an error says which languages there are."""
+        if not (EMBEDDED / lang / "header.json").is_file():
+            raise ResourceError(
+                f"mtgauge has no word vectors of its own for {lang!r} (it has "
+                f"{', '.join(embedded_languages()) or 'none'}). Get vectors of that language, for "
+                "example from fasttext.cc, and make a store of them: "
+                "mtgauge vectors convert FILE -o DIR; then score with std:vectors=DIR."
+            )
+        return cls.open(EMBEDDED / lang)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight digits that change with the content, for signatures."""
+        return str(self.header["fingerprint"])
+
+    @property
+    def has_subwords(self) -> bool:
+        return self._buckets is not None
+
+    def rows(self, words: Sequence[str]) -> Int:
+        """Row of each word, -1 where there is none."""
+        keys = np.array([_hash(word) for word in words], dtype=np.uint64)
+        at = np.searchsorted(self._hashes, keys)
+        at[at == len(self._hashes)] = 0
+        found = np.where(self._hashes[at] == keys, self._rows[at].astype(np.int64), -1)
+        for i in np.flatnonzero(found >= 0).tolist():  # equal hashes are not yet equal words
+            if self.word(int(found[i])) != words[i]:
+                found[i] = -1
+        return found
+
+    def word(self, row: int) -> str:
+        """The word of a row."""
+        piece = self._words[self._starts[row] : self._starts[row + 1] - 1]
+        return bytes(piece).decode("utf-8")
+
+    def words(self) -> Iterator[str]:
+        """All words, in the order of the file they came from."""
+        return (self.word(row) for row in range(len(self)))
+
+    def take(self, rows: Int) -> Float32:
+        """The vectors of the given rows."""
+        values: Float32 = self._values[rows].astype(np.float32)
+        if self._scales is not None:
+            values *= self._scales[rows][:, None]
+        return values
+
+    def subword_vectors(self, words: Sequence[str]) -> Float32:
+        """What fastText makes of words outside its vocabulary: the mean of their subwords."""
+        from mtgauge.encode.words.fasttext import subword_buckets
+
+        out = np.zeros((len(words), self.dimensions), dtype=np.float32)
+        if self._buckets is None or self._subwords is None:
+            return out
+        for i, word in enumerate(words):
+            rows = subword_buckets(word, **self._subwords)
+            if rows:
+                out[i] = self._buckets[rows].astype(np.float32).mean(axis=0)
+        return out
+
+    def _map(self, name: str) -> NDArray[Any]:
+        file = self.folder / f"{name}.npy"
+        try:
+            mapped: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise ResourceError(
+                f"The store of word vectors {self.folder} is damaged at {file.name} ({error}). "
+                "Make it again with: mtgauge vectors convert."
+            ) from None
+        return mapped
+
+    def _check(self) -> None:
+        n = int(self.header["words"])
+        shapes = (self._values.shape, self._rows.shape, self._hashes.shape, self._starts.shape)
+        if shapes != ((n, self.dimensions), (n,), (n,), (n + 1,)):
+            raise ResourceError(
+                f"The store of word vectors {self.folder} is not whole: {n} words of "
+                f"{self.dimensions} dimensions are promised, but its arrays have shapes {shapes}. "
+                "Make it again with: mtgauge vectors convert."
+            )
+
+
+def embedded_languages() -> list[str]:
+    return sorted(file.parent.name for file in EMBEDDED.glob("*/header.json"))
+
+
+def write_store(
+    folder: str | Path,
+    words: Sequence[str],
+    values: NDArray[Any],
+    *,
+    dtype: Dtype = "auto",
+    origin: str = "",
+    subwords: dict[str, int] | None = None,
+    buckets: NDArray[Any] | None = None,
+) -> Vectors:
+    """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
+    if dtype == "auto":
+        dtype = "float32" if 4 * values.size <= _SMALL else "float16"
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    hashes = np.fromiter((_hash(word) for word in words), np.uint64, len(words))
+    order = np.argsort(hashes, kind="stable")
+    twice = np.flatnonzero(np.diff(hashes[order]) == 0)
+    if len(twice):
+        raise InputError(f"the word {words[int(order[twice[0]])]!r} is there twice", file=path)
+    lines = [word.encode("utf-8") + b"\n" for word in words]
+    starts = np.concatenate([[0], np.cumsum([len(line) for line in lines])]).astype(np.uint32)
+    (path / "words.txt").write_bytes(b"".join(lines))
+    digest = _write_values(path, values, dtype)
+    np.save(path / "hashes.npy", hashes[order])
+    np.save(path / "rows.npy", order.astype(np.uint32))
+    np.save(path / "starts.npy", starts)
+    if buckets is not None:
+        digest.update(_write_blocks(path / "buckets.npy", buckets, np.dtype(np.float16)))
+    digest.update(b"".join(lines))
+    header = {
+        "format": FORMAT,
+        "words": len(words),
+        "dimensions": int(values.shape[1]),
+        "dtype": dtype,
+        "origin": origin,
+        "subwords": subwords,
+        "fingerprint": digest.hexdigest()[:8],
+    }
+    text = json.dumps(header, ensure_ascii=False, indent=1) + "\n"
+    (path / "header.json").write_text(text, encoding="utf-8")
+    return Vectors.open(path)
+
+
+def _hash(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def _write_values(path: Path, values: NDArray[Any], dtype: Dtype) -> hashlib._Hash:
+    digest = hashlib.sha256()
+    if dtype != "int8":
+        digest.update(_write_blocks(path / "vectors.npy", values, np.dtype(dtype)))
+        return digest
+    scales = np.empty(len(values), dtype=np.float32)
+    for start in range(0, len(values), _ROWS):
+        largest = np.abs(np.asarray(values[start : start + _ROWS], dtype=np.float32)).max(axis=1)
+        scales[start : start + _ROWS] = np.where(largest > 0, largest / 127.0, 1.0)
+    digest.update(_write_blocks(path / "vectors.npy", values, np.dtype(np.int8), scales))
+    np.save(path / "scales.npy", scales)
+    digest.update(scales.tobytes())
+    return digest
+
+
+def _write_blocks(
+    file: Path, values: NDArray[Any], dtype: np.dtype[Any], scales: Float32 | None = None
+) -> bytes:
+    """Save in blocks, so that no second copy of a large matrix is ever in memory."""
+    target = np.lib.format.open_memmap(file, mode="w+", dtype=dtype, shape=values.shape)
+    digest = hashlib.sha256()
+    for start in range(0, len(values), _ROWS):
+        block = np.asarray(values[start : start + _ROWS], dtype=np.float32)
+        if scales is not None:
+            block = np.rint(block / scales[start : start + _ROWS, None])
+        elif dtype == np.float16 and block.size and np.abs(block).max() > _LARGEST_HALF:
+            raise InputError("a value is too large for float16", file=file)
+        target[start : start + len(block)] = block
+        digest.update(target[start : start + len(block)].tobytes())
+    target.flush()
+    return digest.digest()

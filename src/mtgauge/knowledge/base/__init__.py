@@ -1,0 +1,1 @@
+"""The knowledge base: its store, its index, and how it is built."""

@@ -1,0 +1,163 @@
+"""How the units of two texts meet: exact transport, or the best match of each unit.
+
+    greedy    P = sum_j w_j max_i cos(x_i, y_j), R = sum_i w_i max_j cos(x_i, y_j), F = 2PR/(P+R)
+    travel    min_F sum_ij C_ij F_ij with the texts' unit weights as marginals
+
+x are the left text's units (source or reference), y the right one's (translation); `precision` asks
+whether the translation is covered by the left text, `recall` the reverse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode.ragged import IntArray, take
+from mtgauge.encode.tokens.units import Units
+from mtgauge.errors import UsageError
+from mtgauge.metric import Explanation, FloatArray, Link
+
+if TYPE_CHECKING:
+    from mtgauge.metrics._contextual import ContextualMetric
+
+Matching = Literal["transport", "precision", "recall", "f"]
+GREEDY = {"precision": 0, "recall": 1, "f": 2}
+KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {
+    "euclidean": "euclidean",
+    "squared": "sqeuclidean",
+}
+
+
+def greedy(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
+    """(p, 3): precision, recall and F of p pairs (text lefts[i], text rights[i])."""
+    from mtgauge.compare.greedy import best_matches, segment_means
+
+    x_rows, x_offsets = take(left.offsets, lefts)
+    y_rows, y_offsets = take(right.offsets, rights)
+    x_best, y_best = best_matches(
+        left.vectors, left.offsets, right.vectors, right.offsets, (lefts, rights)
+    )
+    scores = np.zeros((len(lefts), 3))
+    scores[:, 0] = segment_means(y_best, y_offsets, right.weights[y_rows])
+    scores[:, 1] = segment_means(x_best, x_offsets, left.weights[x_rows])
+    np.clip(scores, -1.0, 1.0, out=scores)  # cosines of float32 unit vectors may pass 1 by 1e-7
+    both = (scores[:, :2] > 0).all(axis=1)  # F means nothing where a side is negative
+    scores[both, 2] = 2 * scores[both, 0] * scores[both, 1] / scores[both, :2].sum(axis=1)
+    return scores
+
+
+def score_form(cost: FloatArray, form: str) -> FloatArray:
+    """From a cost to a score, higher better.
+
+    >>> score_form(np.array([1.0]), "inverse")
+    array([0.5])
+    """
+    return 1.0 - cost if form == "one_minus" else 1.0 / (1.0 + cost)
+
+
+def similarity_bounds(matching: str, distance: str, form: str) -> tuple[float, float]:
+    """Lowest and highest score of a pair: distances of unit vectors reach 2, squared ones 4."""
+    if matching != "transport":
+        return (-1.0, 1.0)
+    farthest = np.array([4.0 if distance == "squared" else 2.0])
+    return (float(score_form(farthest, form)[0]), 1.0)
+
+
+def travel(
+    left: Units,
+    lefts: IntArray,
+    right: Units,
+    rights: IntArray,
+    distance: str,
+    dropout: float = 0.0,
+) -> FloatArray:
+    """Least cost of moving each left text's units onto its right text's, for p pairs."""
+    from mtgauge.compare.transport import cost_matrices, transport
+
+    costs = cost_matrices(
+        left.vectors, left.offsets, right.vectors, right.offsets, KINDS[distance], (lefts, rights)
+    )
+    weights = None
+    if not (left.uniform and right.uniform):
+        x_rows, x_offsets = take(left.offsets, lefts)
+        y_rows, y_offsets = take(right.offsets, rights)
+        x_parts = np.split(left.weights[x_rows], x_offsets[1:-1])
+        y_parts = np.split(right.weights[y_rows], y_offsets[1:-1])
+        weights = list(zip(x_parts, y_parts, strict=True))
+    if dropout == 0:
+        return transport(costs, weights).cost
+    flows = transport(costs, weights, flow=True).flow or []
+    dropped = [drop_smallest(flow, dropout) for flow in flows]
+    return np.array([(f * c).sum() for f, c in zip(dropped, costs, strict=True)])
+
+
+def drop_smallest(flow: FloatArray, share: float) -> FloatArray:
+    """The flow without what is strictly below its k-th smallest part, k = share of all parts.
+
+    XMoverScore's code of 2021 and 2022 does this; mass is not renormalised.
+    """
+    parts = np.sort(flow[flow > 0])
+    if not len(parts):
+        return flow
+    threshold = parts[max(int(share * len(parts)), 1) - 1]
+    return np.where(flow < threshold, 0.0, flow)
+
+
+def explain_pair(
+    metric: ContextualMetric,
+    segment: Segments,
+    matching: Matching,
+    distance: str = "euclidean",
+    dropout: float = 0.0,
+    facts: dict[str, Any] | None = None,
+) -> Explanation:
+    """What travelled where, and what it cost; or who matched whom best."""
+    alone = segment.take([0])
+    x_text, y_text = metric.best_pair(alone)
+    languages = alone.source_lang if metric.side == "source" else alone.target_lang
+    left = metric.units(metric.encode([x_text], languages), metric.side)
+    right = metric.units(metric.encode([y_text], alone.target_lang), "hypothesis")
+    if not (len(left.vectors) and len(right.vectors)):
+        raise UsageError(f"{metric.name}: a side of this segment has nothing to compare.")
+    if matching == "transport":
+        from mtgauge.compare.transport import cost_matrices, transport
+
+        ends = np.array([0, len(left.vectors)]), np.array([0, len(right.vectors)])
+        costs = cost_matrices(left.vectors, ends[0], right.vectors, ends[1], KINDS[distance])
+        even = left.uniform and right.uniform
+        weights = None if even else [(left.weights, right.weights)]
+        (flow,) = transport(costs, weights, flow=True).flow or []
+        matrix, flow = costs[0], drop_smallest(flow, dropout) if dropout else flow
+    else:
+        matrix = np.maximum(1.0 - (left.vectors @ right.vectors.T).astype(np.float64), 0.0)
+        flow = greedy_flow(matrix, left.weights, right.weights, matching)
+    links = tuple(
+        Link(int(i), int(j), float(flow[i, j]), float(matrix[i, j])) for i, j in np.argwhere(flow)
+    )
+    return Explanation(
+        metric.name,
+        float(metric.segment_score(metric.statistics(alone))[0]),
+        metric.labels(left, x_text),
+        metric.labels(right, y_text),
+        left_side=metric.side,
+        links=links,
+        matrix=matrix,
+        facts={"matching": matching, "cost": float((flow * matrix).sum()), **(facts or {})},
+    )
+
+
+def greedy_flow(
+    matrix: FloatArray, x_weights: FloatArray, y_weights: FloatArray, matching: Matching
+) -> FloatArray:
+    """Weights of the links that `precision`, `recall` or `f` (both) count."""
+    flow = np.zeros(matrix.shape)
+    if not matrix.size:
+        return flow
+    share = 0.5 if matching == "f" else 1.0
+    if matching in ("precision", "f"):
+        flow[matrix.argmin(axis=0), np.arange(matrix.shape[1])] += share * y_weights
+    if matching in ("recall", "f"):
+        flow[np.arange(matrix.shape[0]), matrix.argmin(axis=1)] += share * x_weights
+    return flow

@@ -1,0 +1,105 @@
+"""What metrics on words have in common: their tokeniser, and how a score is explained.
+
+A subclass has the parameters `tokenize` and `lowercase` (or overrides `splitter`) and asks
+`self.splitter(batch.target_lang)` for the function from text to words. `tokenize=auto` is
+sacrebleu's choice for the target language; what it came to stands in the signature as `tok`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+
+from mtgauge.data.segments import Segments
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metric import Explanation, Link, Metric
+from mtgauge.metrics._distinct import distinct
+from mtgauge.text.words import tokenizer
+
+Words = list[str]
+
+# sacrebleu's choice by target language, and what stands in where its extra is not installed
+_BY_LANGUAGE = {"zh": ("zh",), "ja": ("ja-mecab", "char"), "ko": ("ko-mecab", "13a")}
+
+
+class WordMetric(Metric):
+    tokenize: str
+    lowercase: bool
+
+    def splitter(self, target_lang: str | None) -> Callable[[str], Words]:
+        """Text to words, as sacrebleu prepares a segment: lower-case, strip the end, tokenise."""
+        self._tok = tokenizer_name(self.tokenize, target_lang)
+        split = tokenizer(self._tok)
+        if self.lowercase:
+            return lambda text: split(text.lower().rstrip())
+        return lambda text: split(text.rstrip())
+
+    def versions(self) -> dict[str, str]:
+        return {"tok": self.__dict__.get("_tok", self.tokenize)}
+
+    def explain(self, segment: Segments) -> Explanation:
+        """The statistics by name, and which words of the nearest reference were found where."""
+        work = distinct(segment)
+        row = self.statistics(segment)[:1]
+        split = self.splitter(segment.target_lang)
+        hypothesis = split(work.hypotheses[0])
+        references = [split(text) for text in work.references[0]]
+        links = [word_links(reference, hypothesis) for reference in references]
+        nearest = max(range(len(links)), key=lambda k: len(links[k]))  # the first of equals
+        facts = dict(zip(self.columns, row[0].tolist(), strict=True))
+        return Explanation(
+            self.name,
+            float(self.segment_score(row)[0]),
+            tuple(references[nearest]),
+            tuple(hypothesis),
+            links=links[nearest],
+            facts=facts | {"reference": nearest + 1},
+        )
+
+
+def tokenizer_name(choice: str, target_lang: str | None) -> str:
+    """`choice`, or for "auto" what sacrebleu uses for the target language, where it is installed.
+
+    >>> tokenizer_name("auto", "zh"), tokenizer_name("auto", "de"), tokenizer_name("none", "zh")
+    ('zh', '13a', 'none')
+    """
+    if choice != "auto":
+        return choice
+    for name in _BY_LANGUAGE.get(target_lang or "", ()):
+        try:
+            tokenizer(name)
+        except ResourceError:
+            continue
+        return name
+    return "13a"
+
+
+def word_links(reference: Words, hypothesis: Words) -> tuple[Link, ...]:
+    """Equal words joined one to one: first those in the same order, then those that moved.
+
+    >>> [(link.i, link.j) for link in word_links(["a", "b", "c"], ["c", "a", "b"])]
+    [(0, 1), (1, 2), (2, 0)]
+    """
+    from rapidfuzz.distance import Indel
+
+    found = {
+        block.a + k: block.b + k
+        for block in Indel.opcodes(reference, hypothesis).as_matching_blocks()
+        for k in range(block.size)
+    }
+    free: dict[str, list[int]] = {}
+    for j in sorted(set(range(len(hypothesis))) - set(found.values()), reverse=True):
+        free.setdefault(hypothesis[j], []).append(j)
+    for i, word in enumerate(reference):
+        if i not in found and free.get(word):
+            found[i] = free[word].pop()
+    return tuple(Link(i, found[i], 1.0, 0.0) for i in sorted(found))
+
+
+def at_least_one(metric: Metric, option: str) -> None:
+    if metric.params()[option] < 1:
+        raise UsageError(f"{metric.name}: {option} must be 1 or more.")
+
+
+def sacrebleu_version() -> str:
+    return importlib.metadata.version("sacrebleu")

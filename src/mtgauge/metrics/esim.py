@@ -1,0 +1,175 @@
+"""BiLSTM, BiLSTM+attention, ESIM (Mathur, Baldwin and Cohn 2019) and RUSE, on frozen vectors.
+
+Token vectors of the reference and of the translation (a learned mix of an encoder's layers) go
+through a BiLSTM; what the two sides share is pooled and a small network predicts the human
+z-score. `ruse` is the cheap baseline: mean vectors instead of a BiLSTM. The formulas, and the
+training, are in `train/context_models.py`; here the models run on onnxruntime.
+
+    mtgauge score -t hyp -r ref -m esim bilstm-attention
+    mtgauge score -t hyp -r ref -m esim:model=DIR,scale=100
+    mtgauge score -s src -t hyp -m esim:model=DIR,view=src        # a model trained with view=src
+
+A folder holds model.onnx (inputs first, first_mask, second, second_mask), weights.safetensors and
+card.json, which names the encoder (with its fingerprint), its layers and their mix.
+
+Limits: each text is cut to the card's `max_tokens` pieces (100, as the authors do), which is
+counted; a head works with the encoder that it was trained on and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.data.checks import unescape
+from mtgauge.data.segments import Segments
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metric import FloatArray
+from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean, length_batches
+from mtgauge.registry import metric
+
+if TYPE_CHECKING:
+    from mtgauge.encode.tokens.encoder import Encoder
+
+WINDOW = 512  # pairs whose vectors are in memory at once
+BUDGET = 4096  # padded tokens a batch
+
+
+class ContextMetric(TrainedMetric):
+    meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
+    paper = "Mathur et al. 2019, Putting Evaluation in Context"
+
+    def __init__(
+        self,
+        model: str = "embedded",
+        view: Literal["ref", "src"] = "ref",
+        scale: Scale = "z",
+        multi_ref: Literal["best", "mean"] = "best",
+    ) -> None:
+        self.model = model
+        self.view = view
+        self.scale = scale
+        self.multi_ref = multi_ref
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"reference" if self.view == "ref" else "source"})
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder whose vectors the head was trained on; another one is refused."""
+        from mtgauge.encode import load_encoder
+
+        if self.card["view"] != self.view:
+            raise UsageError(
+                f"{self.model} was trained with view={self.card['view']}, not {self.view}: "
+                f"say {self.name}:model=...,view={self.card['view']}, or train another."
+            )
+        encoder = load_encoder(self.card["encoder"])
+        if encoder.fingerprint != self.card["encoder_fingerprint"]:
+            raise ResourceError(
+                f"The {self.name} model {self.model} was trained on vectors of the encoder "
+                f"{self.card['encoder']} with fingerprint {self.card['encoder_fingerprint']}; the "
+                f"one here has {encoder.fingerprint}. Train it again on this encoder."
+            )
+        return encoder
+
+    def predict(self, batch: Segments) -> FloatArray:
+        others, lang = self._others(batch)
+        rows = np.repeat(np.arange(len(batch)), [len(texts) for texts in others])
+        pairs = [
+            (unescape(text), unescape(batch.hypotheses[i]))
+            for i, texts in enumerate(others)
+            for text in texts
+        ]
+        scores = self._score_pairs(pairs, lang, batch.target_lang)
+        return best_or_mean(scores, rows, len(batch), self.multi_ref)
+
+    def _others(self, batch: Segments) -> tuple[Sequence[tuple[str, ...]], str | None]:
+        """What each translation is compared with, and its language."""
+        if self.view == "src":
+            if batch.sources is None:
+                raise UsageError(f"{self.name}:view=src needs sources: give them with -s.")
+            return [(text,) for text in batch.sources], batch.source_lang
+        if batch.references is None or not all(batch.references):
+            raise UsageError(f"{self.name} needs a reference for every segment: give them with -r.")
+        return batch.references, batch.target_lang
+
+    def _score_pairs(
+        self, pairs: list[tuple[str, str]], lang: str | None, target: str | None
+    ) -> FloatArray:
+        unique = list(dict.fromkeys(pairs))
+        number = {pair: i for i, pair in enumerate(unique)}
+        scores = np.empty(len(unique))
+        for start in range(0, len(unique), WINDOW):
+            window = unique[start : start + WINDOW]
+            scores[start : start + WINDOW] = self._window(window, lang, target)
+        return scores[[number[pair] for pair in pairs]]
+
+    def _window(
+        self, pairs: list[tuple[str, str]], lang: str | None, target: str | None
+    ) -> FloatArray:
+        first = self._mixed([first for first, _ in pairs], lang)
+        second = self._mixed([second for _, second in pairs], target)
+        lengths = np.array([len(first[a]) + len(second[b]) for a, b in pairs])
+        scores = np.empty(len(pairs))
+        for batch in length_batches(lengths, BUDGET):
+            left, left_mask = _pad([first[pairs[i][0]] for i in batch])
+            right, right_mask = _pad([second[pairs[i][1]] for i in batch])
+            scores[batch] = self.folder.run(
+                "model.onnx",
+                first=left,
+                first_mask=left_mask,
+                second=right,
+                second_mask=right_mask,
+            )
+        return scores
+
+    def _mixed(self, texts: list[str], lang: str | None) -> dict[str, NDArray[np.float32]]:
+        """(tokens, d) of each distinct text: the learned mix of the encoder's layers."""
+        from mtgauge.encode.tokens.layers import layer_blocks
+
+        mix = np.array(self.card["mix"], dtype=np.float32)
+        layers, most = tuple(self.card["layers"]), int(self.card["max_tokens"])
+        unique = list(dict.fromkeys(texts))
+        found: dict[str, NDArray[np.float32]] = {}
+        for i, block, cut in layer_blocks(self.encoder, unique, layers, most, lang):
+            found[unique[i]] = np.einsum("tld,l->td", block, mix)
+            self.notes["truncated"] += cut
+        return found
+
+
+def _pad(blocks: list[NDArray[np.float32]]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """(n, t, d) and its mask; a text without tokens is one zero vector."""
+    longest = max(1, *(len(block) for block in blocks))
+    out = np.zeros((len(blocks), longest, blocks[0].shape[1]), dtype=np.float32)
+    mask = np.zeros((len(blocks), longest), dtype=np.int64)
+    for i, block in enumerate(blocks):
+        out[i, : len(block)] = block
+        mask[i, : max(1, len(block))] = 1
+    return out, mask
+
+
+@metric("bilstm")
+class BiLSTM(ContextMetric):
+    summary = "Trained: pooled BiLSTM states of translation and reference, compared by a network."
+
+
+@metric("bilstm-attention")
+class BiLSTMAttention(ContextMetric):
+    summary = "Trained: BiLSTM states of each side attended by the other, pooled and compared."
+
+
+@metric("esim")
+class ESIM(ContextMetric):
+    summary = "Trained: inference model that aligns, compares and composes the two sides."
+
+
+@metric("ruse")
+class RUSE(ContextMetric):
+    summary = "Trained: mean vectors of translation and reference, compared by a network."
+    paper = "Shimanaka, Kajiwara and Komachi 2018, RUSE: its features on our sentence vectors"

@@ -1,0 +1,199 @@
+"""Training of the small language model: `mtgauge train fluency`.
+
+A causal transformer over the encoder's pieces. Half of its sequences are a text alone,
+`<s> y </s>`, so that it tells how fluent y is in any of its languages; half are a translation pair,
+`<s> x <sep> y </s>`, so that the same model also tells how likely y is *given* the source:
+
+    alone     mean over i of log p(y_i | y_<i)
+    given     mean over i of log p(y_i | x, y_<i)
+
+Where a larger English model is at hand (`reader`), its judgement is learned too: on sentences and
+on corrupted versions of them, the student's log-probability of each word follows the reader's.
+Slips are only judged this way, never learned as text. Where machine translations with ratings are
+at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
+follows their scores too.
+
+    train_fluency(Corpus.load(folder, "cuda"), Causal(shape), FluencySettings(seconds=300), out)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mtgauge.train.embedded.corpus import BOS, EOS, SEP
+from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed
+from mtgauge.train.embedded.objective import follow, within, word_means
+from mtgauge.train.embedded.people import People
+from mtgauge.train.embedded.reader import BEGIN, Reader
+from mtgauge.train.embedded.sampler import Corpus
+from mtgauge.train.embedded.samples import Samples
+from mtgauge.train.loop.descend import Schedule, descend, load_weights
+from mtgauge.train.nets.transformer import Causal, Ragged, log_probability
+
+
+@dataclass(frozen=True)
+class FluencySettings(Schedule):
+    """Everything a run depends on besides data and start weights."""
+
+    rate: float = 1.5e-3
+    warm: int = 300
+    words: int = 40_000
+    given: float = 0.5  # share of sequences with the source before the translation
+    foreign: float = 0.15  # share of texts alone that are the foreign side
+    reverse: float = 0.15  # share of pairs translated out of English
+    source_share: float = 0.2  # of the source's own pieces that are learned too
+    read_share: float = 0.4  # of a batch's rows shown to the reader as well
+    ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
+    people: int = 192  # judged translations a step, where there are any
+    weights: dict[str, float] = field(
+        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0, "people": 0.3}
+    )
+
+
+def load_causal(path: Path) -> Causal:
+    weights, shape = load_weights(path)
+    model = Causal(shape)
+    model.load_state_dict(weights)
+    return model
+
+
+def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor, Tensor]:
+    """`<s> first <sep> second </s>`, or `<s> second </s>` where `first` is empty (-1 throughout);
+    then two flags a piece: whether it stands before the separator, and whether it is the last."""
+    between = torch.where((first >= 0).any(1, keepdim=True), table.frame[1], -1)
+    words, starts = framed(torch.cat([first, between, second], 1), table.frame)
+    batch, _ = expand(words, starts, table)
+    # the frame's end type stands for the separator where another end follows
+    last = batch.position == batch.lengths[batch.row] - 1
+    cut = (batch.ids == EOS) & ~last
+    ids = torch.where(cut, SEP, batch.ids)
+    passed = cut.long().cumsum(0)
+    at_start = passed[batch.start[:-1]][batch.row]
+    has = torch.zeros(len(batch), device=ids.device).index_add(0, batch.row, cut.float())
+    before = (has[batch.row] > 0) & (passed == at_start)
+    return Ragged(ids, batch.start, batch.longest), before, last
+
+
+def sequences(
+    corpus: Corpus, rows: Tensor, table: Table, settings: FluencySettings, rng: torch.Generator
+) -> tuple[Ragged, Tensor]:
+    """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and which pieces predict the next one."""
+    source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
+    wide = max(source.shape[1], target.shape[1])
+    source, target = (F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (source, target))
+    draw = torch.rand(3, len(rows), 1, device=rows.device, generator=rng)
+    paired = draw[0] < settings.given
+    swapped = draw[1] < torch.where(paired, settings.reverse, settings.foreign)
+    first, second = torch.where(swapped, target, source), torch.where(swapped, source, target)
+    batch, before, last = joined(torch.where(paired, first, -1), second, table)
+    some = torch.rand(len(before), device=rows.device, generator=rng) < settings.source_share
+    return batch, (~before | some) & ~last
+
+
+def ranked_loss(
+    model: Causal, corpus: Corpus, samples: Samples, rows: Tensor, table: Table
+) -> Tensor:
+    """How far mean log p(c | x) of machine translations c is from following the teacher's rating:
+    over the batch, and among the translations of one source."""
+    source = corpus.padded(rows, "source").repeat_interleave(samples.each, 0)
+    batch, before, last = joined(source, samples.padded(rows).flatten(0, 1), table)
+    at = (~before & ~last).nonzero()[:, 0]
+    log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+    mean = word_means(log_p.float(), batch.row[at], len(batch)).view(-1, samples.each)
+    wanted = samples.score[samples.at(rows)]
+    return follow(mean, wanted) / 2 + follow(within(mean), within(wanted))
+
+
+def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
+    """How far mean log p(c | x) of judged translations c is from following people's scores; the
+    texts of `people` are x without its end, and c with a separator as its beginning."""
+    apart, n = people.texts(rows), len(rows)
+    turns = torch.arange(2 * n, device=rows.device).view(2, n).T.flatten()
+    ids = apart.take(turns)  # x, c, x, c, ...
+    batch = Ragged(ids.ids, ids.start[::2], int((ids.lengths[::2] + ids.lengths[1::2]).max()))
+    last = batch.position == batch.lengths[batch.row] - 1
+    at = ((ids.row % 2 == 1) & ~last).nonzero()[:, 0]
+    log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+    return people.follow(rows, word_means(log_p.float(), batch.row[at], n))
+
+
+def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
+    """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
+    told = batch.position[1:] > 0
+    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * told)
+
+
+def read_loss(
+    model: Causal, reader: Reader, corpus: Corpus, rows: Tensor, tables: tuple[Table, Table],
+    rng: torch.Generator,
+) -> Tensor:  # fmt: skip
+    """How far the student's word log-probabilities are from the reader's, real and corrupted."""
+    source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
+    slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
+    wide = max(slips.shape[1], target.shape[1])
+    slots = torch.cat([F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (target, slips)])
+    words, starts = framed(slots, tables[0].frame)
+    batch, word = expand(words, starts, tables[0])
+    theirs, their_word = expand(words, starts, tables[1])
+    wanted = word_chances(reader(theirs), theirs, their_word, len(words)).clamp(min=-25)
+    log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
+    mine = word_chances(log_p, batch, word, len(words))
+    first = torch.zeros_like(words, dtype=torch.bool)
+    first[starts[:-1]] = True
+    near = F.smooth_l1_loss(mine[~first], wanted[~first], beta=2.0)
+    row = torch.repeat_interleave(
+        torch.arange(len(slots), device=rows.device), starts.diff(), output_size=len(words)
+    )
+    means = [word_means(x[~first], row[~first], len(slots)) for x in (mine, wanted)]
+    return near / 2 + follow(means[0], means[1])
+
+
+def train_fluency(
+    corpus: Corpus,
+    model: Causal,
+    settings: FluencySettings,
+    out: Path,
+    watch: Callable[[Causal], str] | None = None,
+    reader: Reader | None = None,
+    samples: Samples | None = None,
+    people: People | None = None,
+) -> None:
+    """Train until `steps` or `seconds` are over; weights go to `out`/fluency.safetensors."""
+    device = corpus.source.device
+    model.to(device).train()
+    table = corpus.tables("student", BOS, EOS)
+    their_table = corpus.tables("reader", BEGIN, BEGIN) if reader is not None else table
+    rng = torch.Generator(device=device).manual_seed(settings.seed)
+
+    def few(rows: Tensor, share: float) -> Tensor:
+        order = torch.randperm(len(rows), device=device, generator=rng)
+        return rows[order[: max(2, int(len(rows) * share))]]
+
+    def losses(rows: Tensor) -> dict[str, Tensor]:
+        batch, learned = sequences(corpus, rows, table, settings, rng)
+        at = learned.nonzero()[:, 0]
+        log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
+        parts = {"text": -log_p.mean()}
+        if reader is not None:
+            some = few(rows, settings.read_share)
+            parts["read"] = read_loss(model, reader, corpus, some, (table, their_table), rng)
+        if samples is not None:
+            some = few(rows, settings.ranked_share)
+            parts["ranked"] = ranked_loss(model, corpus, samples, some, table)
+        if people is not None:
+            parts["people"] = people_loss(model, people, people.draw(settings.people, rng))
+        return parts
+
+    if samples is not None:
+        corpus = corpus.only(samples.row)
+    look = (lambda: watch(model)) if watch is not None else None
+    file = out / "fluency.safetensors"
+    batches = corpus.batches(settings.words, settings.seed)
+    descend(model, model.shape, batches, losses, settings.weights, settings, file,
+            decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

@@ -1,0 +1,188 @@
+"""The English teacher: all-mpnet-base-v2 (Apache-2.0), over ragged batches.
+
+What it teaches: which words of two English sentences match (states of a middle layer), and where a
+sentence lies (mean of the last). Weights travel as int8, one scale a row, about a quarter of fp32.
+
+    store(Path("model.safetensors"), Path("teacher.npz"))
+    teacher = Teacher.load([Path("teacher.npz")], device="cuda")
+    middle = teacher(batch, upto=7)
+    last = teacher(batch, upto=12, states=middle, after=7)
+
+Limits: English, lower-cased; MPNet's arrangement only.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mtgauge.errors import ResourceError, UsageError
+from mtgauge.train.nets.transformer import Ragged
+
+FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32
+LAYER = 7  # of twelve: whose best matches agree with people most, chosen on WMT16
+NAMES = (
+    "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight",
+    "embeddings.LayerNorm.weight", "encoder.relative_attention_bias.weight",
+    "encoder.layer.0.attention.attn.q.weight",
+)  # fmt: skip
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def quantise_rows(weights: dict[str, NDArray[np.float32]]) -> Arrays:
+    """Matrices to int8 with one scale a row (`NAME.scale`); vectors stay fp16."""
+    out: Arrays = {}
+    for name, value in weights.items():
+        if value.ndim == 2 and min(value.shape) > 1:
+            scale = np.maximum(np.abs(value).max(1, keepdims=True), 1e-8) / 127
+            out[name] = np.round(value / scale).astype(np.int8)
+            out[name + ".scale"] = scale[:, 0].astype(np.float32)
+        else:
+            out[name] = value.astype(np.float16)
+    return out
+
+
+def store(weights: Path, out: Path) -> None:
+    """A safetensors file of the teacher, as `Teacher.load` reads it."""
+    from safetensors.torch import load_file
+
+    found = {name: value.float().numpy() for name, value in load_file(weights).items()}
+    np.savez(out, **quantise_rows(found))  # type: ignore[arg-type]
+
+
+def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """What `quantise_rows` stored, in one file or several, as fp32 tensors."""
+    stored: dict[str, NDArray[np.generic]] = {}
+    for path in paths:
+        try:
+            with np.load(path, allow_pickle=False) as part:
+                stored |= {name: part[name] for name in part.files}
+        except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
+            raise ResourceError(
+                f"{path} holds no stored weights ({error}): `mtgauge train prepare` and `train "
+                "teacher` write such files, and `store` in mtgauge.train.teacher."
+            ) from None
+    out = {}
+    for name, value in stored.items():
+        if not name.endswith(".scale"):
+            tensor = torch.from_numpy(np.ascontiguousarray(value)).float()
+            if name + ".scale" in stored:
+                tensor *= torch.from_numpy(stored[name + ".scale"].astype(np.float32))[:, None]
+            out[name] = tensor
+    return out
+
+
+class Teacher:
+    """MPNet's forward pass, in bf16 on a GPU unless another precision is asked for."""
+
+    def __init__(
+        self, weights: dict[str, Tensor], device: str = "cpu", dtype: torch.dtype | None = None
+    ) -> None:
+        if dtype is None:
+            dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
+        self.w = {name: value.to(device, dtype) for name, value in weights.items()}
+        self.layers = 1 + max(
+            int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer")
+        )
+        for i in range(self.layers):
+            own = f"encoder.layer.{i}.attention.attn."
+            for kind in ("weight", "bias"):
+                parts = [self.w.pop(own + f"{x}.{kind}") for x in "qkv"]
+                self.w[own + "qkv." + kind] = torch.cat(parts)
+
+    @classmethod
+    def load(
+        cls, paths: Sequence[Path], device: str = "cpu", dtype: torch.dtype | None = None
+    ) -> Teacher:
+        weights = load_rows(paths)
+        if missing := [name for name in NAMES if name not in weights]:
+            files = ", ".join(map(str, paths))
+            raise ResourceError(f"{files}: no whole MPNet model, {missing[0]} is missing.")
+        return cls(weights, device, dtype)
+
+    def save(self, path: Path) -> None:
+        """The weights as `load` reads them, in fp16, as a file that ends in .npz."""
+        out: Arrays = {}
+        for name, value in self.w.items():
+            half = value.detach().half().cpu().numpy()
+            if ".attn.qkv." in name:
+                parts = np.split(half, 3)
+                out |= {
+                    name.replace(".qkv.", f".{x}."): p for x, p in zip("qkv", parts, strict=True)
+                }
+            else:
+                out[name] = half
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, **out)  # type: ignore[arg-type]
+
+    def refuse_above(self, layer: int) -> None:
+        if layer > self.layers:
+            raise UsageError(f"Layer {layer} of the teacher is wanted, and it has {self.layers}.")
+
+    def _linear(self, name: str, x: Tensor) -> Tensor:
+        return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:], self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
+
+    def _bias(self, longest: int) -> Tensor:
+        """The relative-position bias added to every attention score, (heads, n, n)."""
+        table = self.w["encoder.relative_attention_bias.weight"]
+        step = torch.arange(longest, device=table.device)
+        apart = step[None, :] - step[:, None]
+        half, exact = BUCKETS // 2, BUCKETS // 4
+        far = apart.abs().clamp(min=1).float()
+        large = exact + (torch.log(far / exact) / math.log(128 / exact) * (half - exact)).long()
+        bucket = torch.where(apart.abs() < exact, apart.abs(), large.clamp(max=half - 1))
+        return table[bucket + (apart > 0) * half].permute(2, 0, 1)
+
+    @torch.no_grad()
+    def __call__(
+        self, batch: Ragged, upto: int, states: Tensor | None = None, after: int = 0
+    ) -> Tensor:
+        """`states_of` without gradients."""
+        return self.states_of(batch, upto, states, after)
+
+    def states_of(
+        self, batch: Ragged, upto: int, states: Tensor | None = None, after: int = 0
+    ) -> Tensor:
+        """States of layer `upto`, (pieces, 768), in the teacher's own precision; from the pieces,
+        or from the batch's `states` of layer `after`."""
+        self.refuse_above(upto)
+        with torch.autocast(batch.ids.device.type, enabled=False):
+            x = self._embedded(batch) if states is None else states
+            bias = self._bias(-(-batch.longest // 8) * 8)
+            masks = [
+                bias[None, :, : group.mask.shape[1], : group.mask.shape[1]]
+                + torch.where(group.mask, 0.0, -1e4).to(x.dtype)[:, None, None, :]
+                for group in batch.groups
+            ]
+            for i in range(after, upto):
+                x = self._layer(f"encoder.layer.{i}.", x, batch, masks)
+            return x
+
+    def _embedded(self, batch: Ragged) -> Tensor:
+        places = self.w["embeddings.position_embeddings.weight"]
+        x = F.embedding(batch.ids, self.w["embeddings.word_embeddings.weight"])
+        x = x + places[(batch.position + 2).clamp(max=len(places) - 1)]
+        return self._norm("embeddings.LayerNorm", x)
+
+    def _layer(self, own: str, x: Tensor, batch: Ragged, masks: list[Tensor]) -> Tensor:
+        qkv = self._linear(own + "attention.attn.qkv", x).view(len(x), 3, HEADS, -1)
+        out = torch.empty_like(x).view(len(x), HEADS, -1)
+        for group, bias in zip(batch.groups, masks, strict=True):
+            q, k, v = group.spread(qkv).permute(2, 0, 3, 1, 4)
+            got = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2)
+            out[group.flat] = group.gathered(got)
+        x = self._norm(own + "attention.LayerNorm",
+                       x + self._linear(own + "attention.attn.o", out.flatten(-2)))  # fmt: skip
+        inner = F.gelu(self._linear(own + "intermediate.dense", x))
+        return self._norm(own + "output.LayerNorm", x + self._linear(own + "output.dense", inner))

@@ -1,0 +1,105 @@
+"""A warm start: a BERT-like English parent's body, and piece vectors made from the parent's.
+
+Every word type has a vector in the parent's table: an English word the mean of its pieces there, a
+foreign word that of its likeliest translations (`lexicon`). A piece of ours takes the weighted mean
+of the types it occurs in, whole words counting most, scaled to the parent's usual length.
+
+    weights = warm_start(parent, shape, pieces, parent_pieces, english, tables)
+
+Limits: parents with BERT's names (MiniLM), the same width and at least as many layers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mtgauge.train.embedded.corpus import BOS, EOS, MASK, SEP, Side
+from mtgauge.train.embedded.lexicon import Translations
+from mtgauge.train.nets.transformer import Shape
+
+Float = NDArray[np.float32]
+
+
+def parent_vectors(table: Float, pieces: Side) -> Float:
+    """Mean parent vector of each type."""
+    count = np.maximum(pieces.lengths, 1)
+    owner = np.repeat(np.arange(len(pieces)), pieces.lengths)
+    out = np.zeros((len(pieces), table.shape[1]), np.float32)
+    for begin in range(0, len(owner), 1 << 20):
+        part = slice(begin, begin + (1 << 20))
+        np.add.at(out, owner[part], table[pieces.flat[part]])
+    return np.asarray(out / count[:, None], dtype=np.float32)
+
+
+def piece_table(
+    parent: Float,
+    pieces: Side,
+    parent_pieces: Side,
+    english: NDArray[np.int32],
+    tables: list[Translations],
+    vocabulary: int,
+    seed: int = 1,
+) -> Float:
+    """Our piece vectors from the parent's, (vocabulary, dim)."""
+    usual = float(np.linalg.norm(parent, axis=1).mean())
+    known = np.flatnonzero(english > 0)
+    vectors = np.zeros((len(pieces), parent.shape[1]), np.float32)
+    vectors[known] = parent_vectors(parent, parent_pieces.take(known))
+    total = np.zeros((vocabulary, parent.shape[1]), np.float64)
+    weight = np.zeros(vocabulary)
+    _add(total, weight, pieces, known, vectors[known], english[known].astype(np.float64))
+    for table in tables:
+        mass = np.asarray(table.counts.sum(1)).ravel()[table.word]
+        meant = np.einsum("nk,nkd->nd", table.share, vectors[table.english])
+        _add(total, weight, pieces, table.word, meant, np.asarray(mass * 3.0, np.float64))
+    seen = weight > 0
+    noise = np.random.default_rng(seed).normal(0, 1, total.shape)
+    mean = parent.mean(0)
+    out = mean + noise * parent.std(0)
+    out[seen] = total[seen] / weight[seen][:, None] + 0.1 * noise[seen] * parent.std(0)
+    out *= usual / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-6)
+    return np.asarray(out, dtype=np.float32)
+
+
+def _add(
+    total: NDArray[np.float64], weight: NDArray[np.float64], pieces: Side,
+    types: NDArray[np.generic], vectors: Float, mass: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Spread each type's vector over its pieces: mass^.75 / pieces^2 each."""
+    mine = pieces.take(types.astype(np.int64))
+    each = mass**0.75 / np.maximum(mine.lengths, 1) ** 2
+    owner = np.repeat(np.arange(len(mine)), mine.lengths)
+    np.add.at(weight, mine.flat, each[owner])
+    for begin in range(0, len(owner), 1 << 18):
+        part = slice(begin, begin + (1 << 18))
+        np.add.at(total, mine.flat[part], vectors[owner[part]] * each[owner[part], None])
+
+
+def warm_start(parent: dict[str, Tensor], shape: Shape, table: Float, special: dict[str, int]) -> (
+    dict[str, Tensor]
+):  # fmt: skip
+    """State of an `Encoder` from a BERT-like parent; `special` maps cls, sep, mask to its ids."""
+    words = parent["embeddings.word_embeddings.weight"].float()
+    pieces = torch.from_numpy(table.copy())
+    for number, name in ((BOS, "cls"), (EOS, "sep"), (SEP, "sep"), (MASK, "mask")):
+        pieces[number] = words[special[name]]
+    positions = parent["embeddings.position_embeddings.weight"][: shape.positions].float()
+    kind = parent["embeddings.token_type_embeddings.weight"][0].float()
+    out = {"pieces.weight": pieces, "positions.weight": positions + kind}
+    for end in ("weight", "bias"):
+        out[f"norm.{end}"] = parent[f"embeddings.LayerNorm.{end}"].float()
+    for i in range(shape.layers):
+        theirs, mine = f"encoder.layer.{i}.", f"blocks.{i}."
+        for end in ("weight", "bias"):
+            parts = [parent[f"{theirs}attention.self.{n}.{end}"] for n in ("query", "key", "value")]
+            out[f"{mine}qkv.{end}"] = torch.cat(parts).float()
+            for part, name in (
+                ("out", "attention.output.dense"), ("norm1", "attention.output.LayerNorm"),
+                ("up", "intermediate.dense"), ("down", "output.dense"),
+                ("norm2", "output.LayerNorm"),
+            ):  # fmt: skip
+                out[f"{mine}{part}.{end}"] = parent[f"{theirs}{name}.{end}"].float()
+    return out

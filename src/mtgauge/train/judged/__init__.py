@@ -1,0 +1,1 @@
+"""Judged segments as training material."""

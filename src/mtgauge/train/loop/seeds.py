@@ -1,0 +1,92 @@
+"""Several seeds of one training: each in a folder of its own, the best on validation kept.
+
+kept = over_seeds(make_task, plan, seeds=(1, 2, 3), out=out)
+kept.task.model                  # with the weights of the best seed
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, Generic, TypeVar
+
+import torch
+
+from mtgauge.errors import InputError
+from mtgauge.train.loop.batching import rounded
+from mtgauge.train.loop.loop import Fitted, Plan, Task, fit, read_log
+
+T = TypeVar("T", bound=Task)
+
+
+@dataclass(frozen=True)
+class Kept(Generic[T]):
+    task: T
+    seed: int
+    fitted: Fitted
+    by_seed: dict[str, float]
+
+    def facts(self) -> dict[str, Any]:
+        """What the card says of the runs."""
+        values = list(self.by_seed.values())
+        return {
+            "seed": str(self.seed),
+            "seeds": rounded(self.by_seed),
+            "mean": round(fmean(values), 4),
+            "deviation": round(stdev(values), 4) if len(values) > 1 else 0.0,
+            "dev_pearson": rounded(self.fitted.best),
+            "steps": self.fitted.steps,
+            "epochs": self.fitted.epochs,
+            "seconds": round(self.fitted.seconds, 1),
+        }
+
+
+def over_seeds(
+    make: Callable[[], T], plan: Plan, seeds: Sequence[int], out: Path, quiet: bool = False
+) -> Kept[T]:
+    best: Kept[T] | None = None
+    by_seed: dict[str, float] = {}
+    for seed in seeds:
+        torch.manual_seed(seed)  # the first weights come from the seed too
+        task = make()
+        fitted = fit(task, replace(plan, seed=seed), out / f"seed-{seed}", quiet)
+        value = fitted.best["average"]
+        if math.isnan(value):
+            raise InputError(
+                "the model gives all validation segments the same score, or there are fewer than "
+                "three of every language pair",
+                remedy="Use more data, another --rate, or check the column human.",
+            )
+        by_seed[str(seed)] = value
+        if best is None or value > best.fitted.best["average"]:
+            best = Kept(task, seed, fitted, by_seed)
+        if plan.epochs:
+            _draw(out / f"seed-{seed}")
+    assert best is not None
+    best.task.model.eval()
+    return best
+
+
+def _draw(folder: Path) -> None:
+    """`curve.png`: loss and validation over steps; left out where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    events = list(read_log(folder / "log.jsonl"))
+    figure = Figure(figsize=(6, 4))
+    loss_axis = figure.add_subplot()
+    steps = [(e["step"], e["loss"]) for e in events if e["event"] == "step"]
+    checks = [(e["step"], e["pearson"]["average"]) for e in events if e["event"] == "validation"]
+    if steps:
+        loss_axis.plot(*zip(*steps, strict=True), color="tab:grey", label="training loss")
+    loss_axis.set_xlabel("step")
+    loss_axis.set_ylabel("training loss")
+    right = loss_axis.twinx()
+    right.plot(*zip(*checks, strict=True), marker="o", color="tab:blue")
+    right.set_ylabel("validation Pearson")
+    figure.tight_layout()
+    figure.savefig(folder / "curve.png", dpi=120)

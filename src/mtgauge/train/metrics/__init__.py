@@ -1,0 +1,1 @@
+"""Training of metrics on human judgements."""

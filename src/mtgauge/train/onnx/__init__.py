@@ -1,0 +1,1 @@
+"""Trained weights to ONNX and back, and the folder they live in."""
