@@ -104,10 +104,13 @@ class _Layers(torch.nn.Module):
         self.model = model
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        # An explicit 4-D mask keeps the exporter away from mask-building helpers.
+        # Layer by layer, since the exporter cannot follow how BertModel makes its mask.
         bias = (1.0 - attention_mask[:, None, None, :].float()) * -1e9
-        output = self.model(input_ids=input_ids, attention_mask=bias, output_hidden_states=True)
-        return tuple(output.hidden_states)
+        states = [self.model.embeddings(input_ids)]
+        for layer in self.model.encoder.layer:
+            output = layer(states[-1], bias)
+            states.append(output[0] if isinstance(output, tuple) else output)  # transformers 4, 5
+        return tuple(states)
 
 
 class _Logprobs(torch.nn.Module):

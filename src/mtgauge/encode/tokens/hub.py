@@ -144,9 +144,20 @@ def load_model(spec: str, config: Any, where: Place, causal: bool = False) -> An
     family = AutoModelForCausalLM if causal else AutoModel
     with plain_errors(spec), quiet():
         model = family.from_pretrained(
-            spec, config=config, dtype=getattr(torch, where.dtype), use_safetensors=True
+            spec,
+            config=config,
+            use_safetensors=True,
+            **{_dtype_keyword(): getattr(torch, where.dtype)},
         )
     return model.to(where.device).eval()
+
+
+def _dtype_keyword() -> str:
+    """What `from_pretrained` calls the precision; the older name is on its way out."""
+    from transformers import __version__
+
+    major, minor = map(int, __version__.split(".")[:2])
+    return "dtype" if (major, minor) >= (4, 56) else "torch_dtype"
 
 
 def maximum_length(config: Any, tokenizer: Any) -> int:
@@ -211,6 +222,8 @@ class HubEncoder(Encoder):
         """The model, at least `depth` layers of it."""
         if self._loaded is None or self._loaded[0] < depth:
             config = copy.deepcopy(self.config)
+            # One layer at least: transformers 5 records the embeddings as what layer 1 is given.
+            depth = max(depth, 1)
             if config.model_type in CUTTABLE:
                 config.num_hidden_layers = depth
             else:
