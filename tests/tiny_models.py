@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mtgauge.encode.tokens.embedded import fingerprint
+from mtgauge.encode.model_folder import fingerprint
 
 WORDS = (
     "the cat dog house sat on a mat is big red die katze der hund das haus saß auf matte ist groß "
@@ -151,7 +151,7 @@ def _save_hub(model: Any, tokenizer: Tokenizer, folder: Path, **special: str) ->
 
 
 def write_card(folder: Path, **card: Any) -> None:
-    card = {"fingerprint": fingerprint(folder), **card}
+    card = {"fingerprint": fingerprint(folder, card["kind"]), **card}
     (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
 
 

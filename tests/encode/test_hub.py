@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from mtgauge.encode import Settings
+from mtgauge.encode import EncoderSettings
 from mtgauge.encode.tokens.hub import HubEncoder, maximum_length, place, plain_errors
 from mtgauge.errors import ResourceError
 from tiny_models import bert_tokenizer, encoder_folders
@@ -70,11 +70,11 @@ def family(tmp_path: Path, name: str) -> Path:
 @pytest.mark.parametrize("name", ["xlm-roberta", "mpnet", "distilbert", "xlm"])
 def test_families_give_the_same_vectors_cut_and_whole(tmp_path: Path, name: str) -> None:
     folder = str(family(tmp_path, name))
-    encoder = HubEncoder(folder, Settings())
+    encoder = HubEncoder(folder, EncoderSettings())
     cut = encoder.encode(TEXTS, 2, "en")
     assert encoder._loaded is not None
     assert encoder._loaded[0] == 2
-    whole = HubEncoder(folder, Settings(tokens_per_batch=1))
+    whole = HubEncoder(folder, EncoderSettings(tokens_per_batch=1))
     whole._model(3)
     np.testing.assert_allclose(cut.vectors, whole.encode(TEXTS, 2, "en").vectors, atol=1e-5)
     long = encoder.encode(["cat " * 500], 1, "en")
@@ -83,13 +83,13 @@ def test_families_give_the_same_vectors_cut_and_whole(tmp_path: Path, name: str)
 
 
 def test_the_longest_input_leaves_room_for_the_padding_position(tmp_path: Path) -> None:
-    assert HubEncoder(str(family(tmp_path, "xlm-roberta")), Settings()).max_length == 39
-    assert HubEncoder(str(family(tmp_path, "distilbert")), Settings()).max_length == 40
-    assert HubEncoder(str(encoder_folders()[1]), Settings()).max_length == 48
+    assert HubEncoder(str(family(tmp_path, "xlm-roberta")), EncoderSettings()).max_length == 39
+    assert HubEncoder(str(family(tmp_path, "distilbert")), EncoderSettings()).max_length == 40
+    assert HubEncoder(str(encoder_folders()[1]), EncoderSettings()).max_length == 48
 
 
 def test_xlm_is_told_the_language(tmp_path: Path) -> None:
-    encoder = HubEncoder(str(family(tmp_path, "xlm")), Settings())
+    encoder = HubEncoder(str(family(tmp_path, "xlm")), EncoderSettings())
     german, english = (encoder.encode(["the cat"], 2, lang).vectors for lang in ("de", "en"))
     assert np.abs(german - english).max() > 1e-3
     with pytest.raises(ResourceError, match="'fi' is not one it knows: de, en"):
@@ -122,14 +122,14 @@ def test_a_tokenizer_without_a_fast_version() -> None:
 def test_devices_that_are_not_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert place(Settings()).device == "cpu"
+    assert place(EncoderSettings()).device == "cpu"
     for device in ("cuda", "cuda:1", "mps"):
         with pytest.raises(ResourceError, match=r"no CUDA GPU|machine has none"):
-            place(Settings(device=device))
+            place(EncoderSettings(device=device))
     with pytest.raises(ResourceError, match="no device 'toaster'"):
-        place(Settings(device="toaster"))
+        place(EncoderSettings(device="toaster"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert place(Settings()).dtype == "bfloat16"
+    assert place(EncoderSettings()).dtype == "bfloat16"
 
 
 def test_what_is_missing_on_the_hub_is_said_plainly(
@@ -137,11 +137,11 @@ def test_what_is_missing_on_the_hub_is_said_plainly(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ResourceError, match="nobody/nothing"):
-        HubEncoder("nobody/nothing", Settings())
+        HubEncoder("nobody/nothing", EncoderSettings())
     empty = tmp_path / "config.json"
     empty.write_text("{}", "utf-8")
     with pytest.raises(ResourceError, match="cannot be loaded"):
-        HubEncoder(str(tmp_path), Settings())
+        HubEncoder(str(tmp_path), EncoderSettings())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_truncated_weights_file_is_refused(tmp_path: Path) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-500])
     with pytest.raises(ResourceError, match="cannot be loaded"):
-        HubEncoder(str(folder), Settings()).encode(["cat"])
+        HubEncoder(str(folder), EncoderSettings()).encode(["cat"])
 
 
 def test_a_tokenizer_that_is_larger_than_the_model_is_refused(tmp_path: Path) -> None:
@@ -176,16 +176,16 @@ def test_a_tokenizer_that_is_larger_than_the_model_is_refused(tmp_path: Path) ->
     content["model"]["vocab"] |= {f"extra{i}": size + i for i in range(5)}
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(ResourceError, match="do not belong together"):
-        HubEncoder(str(folder), Settings()).encode(["cat"])
+        HubEncoder(str(folder), EncoderSettings()).encode(["cat"])
 
 
 def test_the_fingerprint_follows_weights_and_the_cache_precision(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(encoder_folders()[1], folder)
-    first = HubEncoder(str(folder), Settings()).fingerprint
-    assert first == HubEncoder(str(encoder_folders()[1]), Settings()).fingerprint
+    first = HubEncoder(str(folder), EncoderSettings()).fingerprint
+    assert first == HubEncoder(str(encoder_folders()[1]), EncoderSettings()).fingerprint
     whole, half = (
-        HubEncoder(str(folder), Settings(dtype=dtype, cache=str(tmp_path / "cache")))
+        HubEncoder(str(folder), EncoderSettings(dtype=dtype, cache=str(tmp_path / "cache")))
         for dtype in ("float32", "bfloat16")
     )
     difference = whole.encode(["the cat"]).vectors - half.encode(["the cat"]).vectors
@@ -195,7 +195,7 @@ def test_the_fingerprint_follows_weights_and_the_cache_precision(tmp_path: Path)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    assert HubEncoder(str(folder), Settings()).fingerprint != first
+    assert HubEncoder(str(folder), EncoderSettings()).fingerprint != first
 
 
 def test_maximum_length_ignores_the_placeholder() -> None:

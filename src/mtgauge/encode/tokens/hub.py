@@ -5,7 +5,7 @@ others. Fast tokenisers are used where there is one. The maximum length comes fr
 configuration, not from the tokenizer's placeholder of 1e30. For families whose layers end in their
 own norm the model is loaded only up to the layer that is used.
 
-    encoder = HubEncoder("bert-base-multilingual-cased", Settings(device="auto"))
+    encoder = HubEncoder("bert-base-multilingual-cased", EncoderSettings(device="auto"))
     encoder.encode(["Ein Satz."], layer=8, lang="de")
 
 Device `auto` takes CUDA, then MPS, then the CPU; dtype `auto` takes bfloat16 on CUDA and float32
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from mtgauge.encode import Settings
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.tokens.embedded import pack, word_begins
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
@@ -56,7 +56,7 @@ def _torch() -> Any:
     return torch
 
 
-def place(settings: Settings) -> Place:
+def place(settings: EncoderSettings) -> Place:
     """Device and precision for these settings; a device that is not there is refused."""
     torch = _torch()
     device = settings.device
@@ -199,7 +199,7 @@ def _ends(path: Path, size: int = 2**20) -> bytes:
 
 
 class HubEncoder(Encoder):
-    def __init__(self, spec: str, settings: Settings) -> None:
+    def __init__(self, spec: str, settings: EncoderSettings) -> None:
         self.place = place(settings)
         if self.place.device.startswith("cuda"):
             self.tokens_per_batch = 32768

@@ -18,7 +18,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mtgauge.commands.train.metrics import VIEWS, Data
-from mtgauge.encode import model_folder
+from mtgauge.encode.model_folder import model_folder
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
