@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.tokens.hub import quiet
+from mtgauge.encode.hub import quiet
 
 SIZES = {"small": (6, 384, 12, 1536), "base": (12, 768, 12, 3072)}
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]

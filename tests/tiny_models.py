@@ -98,18 +98,24 @@ def gpt_model(vocabulary: int) -> Any:
     return GPT2LMHeadModel(config).eval()
 
 
+# Models are exported layer by layer: the exporter cannot follow how transformers makes its masks.
+
+
+def _state(output: Any) -> Any:
+    """What a layer returns: a tensor in transformers 5, a tuple in 4."""
+    return output[0] if isinstance(output, tuple) else output
+
+
 class _Layers(torch.nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        # Layer by layer, since the exporter cannot follow how BertModel makes its mask.
         bias = (1.0 - attention_mask[:, None, None, :].float()) * -1e9
         states = [self.model.embeddings(input_ids)]
         for layer in self.model.encoder.layer:
-            output = layer(states[-1], bias)
-            states.append(output[0] if isinstance(output, tuple) else output)  # transformers 4, 5
+            states.append(_state(layer(states[-1], bias)))
         return tuple(states)
 
 
@@ -119,10 +125,12 @@ class _Logprobs(torch.nn.Module):
         self.model = model
 
     def forward(self, input_ids: Any) -> Any:
-        length = input_ids.shape[1]
+        length, body = input_ids.shape[1], self.model.transformer
         causal = torch.full((length, length), -1e9).triu(1)[None, None]
-        output = self.model(input_ids=input_ids, attention_mask=causal, use_cache=False)
-        logits = output.logits[:, :-1]
+        state = body.wte(input_ids) + body.wpe(torch.arange(length))
+        for block in body.h:
+            state = _state(block(state, attention_mask=causal))
+        logits = self.model.lm_head(body.ln_f(state))[:, :-1]
         chosen = logits.gather(2, input_ids[:, 1:, None])[..., 0]
         return chosen - logits.logsumexp(2)
 

@@ -54,7 +54,7 @@ def _is_calibration(value: Any, _: Card) -> bool:
         return value is None or value == {}
     if not isinstance(value, dict):
         return False
-    columns = [value.get(name) for name in ("z", "mean", "low", "high")]
+    columns: list[Any] = [value.get(name) for name in ("z", "mean", "low", "high")]
     if not all(_is_list(column, _is_number) for column in columns):
         return False
     return len({len(column) for column in columns}) == 1 and columns[0] == sorted(columns[0])

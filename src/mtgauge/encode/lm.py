@@ -200,7 +200,7 @@ class HubLanguageModel(LanguageModel):
     """Any causal language model that transformers can load."""
 
     def __init__(self, spec: str, settings: EncoderSettings) -> None:
-        from mtgauge.encode.tokens import hub
+        from mtgauge.encode import hub
 
         super().__init__(settings)
         self.name = spec

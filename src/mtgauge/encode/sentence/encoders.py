@@ -183,7 +183,7 @@ def _file(spec: str, name: str) -> Path:
         return path
     from transformers.utils import cached_file
 
-    from mtgauge.encode.tokens.hub import plain_errors
+    from mtgauge.encode.hub import plain_errors
 
     with plain_errors(spec):
         return Path(cached_file(spec, name))

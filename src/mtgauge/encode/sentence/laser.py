@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from mtgauge.encode.batches import token_batches
+from mtgauge.encode.hub import place
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.sentence.encoders import SentenceEncoder
 from mtgauge.encode.tokens.encoder import Vectors
-from mtgauge.encode.tokens.hub import place
 from mtgauge.errors import ResourceError
 
 LONGEST = 512  # pieces

@@ -26,8 +26,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mtgauge._version import __version__
-from mtgauge.errors import ResourceError, UsageError
 from mtgauge.encode.model_folder import fingerprint
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.nets.heads import ContextModel
 from mtgauge.train.nets.regressor import EmbeddedPairs, Regressor
 from mtgauge.train.onnx import int8
