@@ -79,6 +79,19 @@ def test_williams_golden():
     assert np.isnan(significance.williams(0.9, 0.8, 0.9, 3)[1])
 
 
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 100, 101, 3000])
+def test_williams_p_equals_scipy(n):
+    t, p = significance.williams([0.7, 0.6, 0.5, 0.6], [0.6, 0.7, 0.5, -0.3], 0.4, n)
+    assert p == pytest.approx(stats.t.sf(t, n - 3), abs=1e-13)
+
+
+def test_kendall_of_a_long_column_equals_scipy():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=3000).round(2)
+    y = (x + rng.normal(size=3000)).round(1)
+    assert correlation.kendall(x, y) == stats.kendalltau(x, y).statistic
+
+
 def test_mad_rule_removes_the_one_bad_system():
     human = np.array([0.10, 0.12, 0.09, 0.11, 0.13, -2.0])
     assert correlation.outliers(human).tolist() == [False] * 5 + [True]
