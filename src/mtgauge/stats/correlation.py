@@ -20,7 +20,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -56,9 +55,10 @@ def spearman(scores: ArrayLike, human: ArrayLike) -> FloatArray:
     x, y = np.asarray(scores, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if len(y) < 3:
         return np.full(x.shape[:-1], np.nan)
+    from scipy.stats import rankdata
+
     return pearson(
-        stats.rankdata(x, axis=-1, nan_policy="propagate"),
-        stats.rankdata(y, nan_policy="propagate"),
+        rankdata(x, axis=-1, nan_policy="propagate"), rankdata(y, nan_policy="propagate")
     )
 
 
@@ -67,12 +67,14 @@ def kendall(scores: ArrayLike, human: ArrayLike) -> FloatArray:
     x, y = np.asarray(scores, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if len(y) < 3:
         return np.full(x.shape[:-1], np.nan)
+    from scipy.stats import kendalltau
+
     rows = x.reshape(-1, x.shape[-1])
     with np.errstate(invalid="ignore", divide="ignore"):
         values = [
             np.nan
             if np.isnan(row).any() or is_constant(row) or is_constant(y)
-            else stats.kendalltau(row, y).statistic
+            else kendalltau(row, y).statistic
             for row in rows
         ]
     return np.array(values, dtype=np.float64).reshape(x.shape[:-1])
