@@ -13,7 +13,7 @@ from mtgauge.cli import main
 from mtgauge.encode.words import fasttext
 from mtgauge.encode.words.files import convert
 from mtgauge.encode.words.lookup import Lookup
-from mtgauge.encode.words.store import Vectors, embedded_languages, write_store
+from mtgauge.encode.words.store import WordVectors, embedded_languages, write_store
 from mtgauge.errors import InputError, ResourceError, UsageError
 
 WORDS = ["the", "Katze", "猫", "naïve", "the2"]
@@ -53,7 +53,7 @@ def test_every_format_gives_the_same_store(tmp_path: Path, kind: str, packed: bo
     rows = store.rows(["猫", "the", "dog", "Katze", "katze", ""])
     assert rows.tolist() == [2, 0, -1, 1, -1, -1]
     np.testing.assert_array_equal(store.take(np.arange(5)), VALUES)
-    assert Vectors.open(tmp_path / "store").fingerprint == store.fingerprint
+    assert WordVectors.open(tmp_path / "store").fingerprint == store.fingerprint
 
 
 def test_large_stores_are_half_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,18 +208,18 @@ def test_policies_for_words_without_a_vector(tmp_path: Path) -> None:
 
 def test_missing_and_damaged_stores_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="mtgauge vectors convert"):
-        Vectors.open(tmp_path / "nothing")
+        WordVectors.open(tmp_path / "nothing")
     with pytest.raises(ResourceError, match="not a store"):
-        Vectors.open(tmp_path)
+        WordVectors.open(tmp_path)
     with pytest.raises(ResourceError, match=r"(?s)'xx'.*mtgauge vectors convert"):
-        Vectors.embedded("xx")
+        WordVectors.embedded("xx")
     store = write_store(tmp_path / "s", ["a", "b"], VALUES[:2])
     np.save(tmp_path / "s" / "vectors.npy", VALUES[:1])
     with pytest.raises(ResourceError, match="not whole"):
-        Vectors.open(store.folder)
+        WordVectors.open(store.folder)
     (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
     with pytest.raises(ResourceError, match="damaged"):
-        Vectors.open(store.folder)
+        WordVectors.open(store.folder)
 
 
 def test_a_word_twice_is_refused_by_the_store(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_word_twice_is_refused_by_the_store(tmp_path: Path) -> None:
 
 def test_embedded_vectors_know_what_is_alike() -> None:
     assert "en" in embedded_languages()
-    store = Vectors.embedded("en")
+    store = WordVectors.embedded("en")
     words = ["year", "month", "parliament", "commission", "blue", "red"]
     values = store.take(store.rows(words)).astype(np.float64)
     values /= np.linalg.norm(values, axis=1, keepdims=True)

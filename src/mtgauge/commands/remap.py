@@ -118,7 +118,7 @@ def run_curve(args: argparse.Namespace) -> int:
 
 def vectors(
     args: argparse.Namespace, sources: Sequence[str], targets: Sequence[str]
-) -> tuple[Vectors, Vectors, remaps.Facts]:
+) -> tuple[Vectors, Vectors, remaps.RemapFacts]:
     """Paired vectors of words or sentences, and what they are of."""
     if args.unit == "sentence":
         encoder = load_sentence_encoder(args.encoder, args.layer)
@@ -139,7 +139,7 @@ def vectors(
             file=args.source,
             remedy="Are the two files translations of each other, line by line?",
         )
-    facts = remaps.Facts(
+    facts = remaps.RemapFacts(
         args.method, args.lang, name, fingerprint, layer, args.unit, len(x), len(sources), aligned
     )
     return x, z, facts

@@ -1,10 +1,10 @@
 """Static word vectors in a memory-mapped store, made once from any common file.
 
     convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; see vector_files for formats
-    vectors = Vectors.open("crawl.vectors")                   # at once, whatever the size
+    vectors = WordVectors.open("crawl.vectors")                   # at once, whatever the size
     rows = vectors.rows(["cat", "dog"])                       # -1 for a word that is not there
     vectors.take(rows)                                        # (2, d) float32
-    Vectors.embedded("de")                                    # compact vectors in the package
+    WordVectors.embedded("de")                                    # compact vectors in the package
 
 A store is a folder:
 
@@ -45,7 +45,7 @@ _LARGEST_HALF = 65_504.0
 _SMALL = 64 * 2**20  # bytes of float32 that are not worth a loss of digits
 
 
-class Vectors:
+class WordVectors:
     """An open store. `header` says what is in it; nothing is read before it is asked for."""
 
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Vectors:
         self._check()
 
     @classmethod
-    def open(cls, folder: str | Path) -> Vectors:
+    def open(cls, folder: str | Path) -> WordVectors:
         path = Path(folder)
         remedy = f"Make a store of your vector file with: mtgauge vectors convert {folder} -o DIR"
         if not path.exists():
@@ -75,7 +75,7 @@ class Vectors:
         return cls(path, header)
 
     @classmethod
-    def embedded(cls, lang: str) -> Vectors:
+    def embedded(cls, lang: str) -> WordVectors:
         """The compact vectors that come with mtgauge; an error says which languages there are."""
         if not (EMBEDDED / lang / "header.json").is_file():
             raise ResourceError(
@@ -173,7 +173,7 @@ def write_store(
     origin: str = "",
     subwords: dict[str, int] | None = None,
     buckets: NDArray[Any] | None = None,
-) -> Vectors:
+) -> WordVectors:
     """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
     if dtype == "auto":
         dtype = "float32" if 4 * values.size <= _SMALL else "float16"
@@ -205,7 +205,7 @@ def write_store(
     }
     text = json.dumps(header, ensure_ascii=False, indent=1) + "\n"
     (path / "header.json").write_text(text, encoding="utf-8")
-    return Vectors.open(path)
+    return WordVectors.open(path)
 
 
 def _hash(word: str) -> int:
