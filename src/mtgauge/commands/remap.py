@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument(
             "--align", choices=align.ALIGNERS, default="encoder", help="who pairs the words"
         )
-        sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one a line")
+        sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one per line")
         sub.add_argument("--pairs", type=int, default=2000, help="sentence pairs (default 2000)")
     fit.add_argument("--unit", choices=("word", "sentence"), default="word")
     fit.add_argument("--out", type=Path, required=True, metavar="FILE")

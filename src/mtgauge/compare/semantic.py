@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.compare.jit import in_parallel, inner, kernel
-from mtgauge.compare.kernels import dot_four, solve_range
+from mtgauge.compare.kernels import solve_range
 from mtgauge.compare.matrices import Matrices
+from mtgauge.compare.products import dot_four
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -258,7 +259,7 @@ def travel(
     *,
     threads: int | None = None,
 ) -> Float:
-    """STD_n of every pair of texts (reference lefts[p], hypothesis rights[p]); a column an order.
+    """STD_n of each pair of texts (reference lefts[p], hypothesis rights[p]), one column per order.
 
     table (word types, d): vectors. words: type numbers of all texts, text t from offsets[t] to
     offsets[t + 1]; no text of a pair may be empty.
@@ -279,7 +280,7 @@ def travel(
 def problems(
     table: NDArray[np.float32], left: Int, right: Int, settings: TravelSettings
 ) -> list[Problem]:
-    """The transport problems of one pair, one an order, to look at."""
+    """The transport problems of one pair, one per order, to look at."""
     words, offsets = np.concatenate([left, right]), np.array([0, len(left), len(left) + len(right)])
     block = _Block.fill(table, words, offsets, np.array([0]), np.array([1]), settings)
     out = []

@@ -13,7 +13,7 @@ into whole numbers first (uniform ones exactly, others to 2^-60 of the total mas
 hold to about 1e-13 of the total and the cost is exact to the rounding of its last sum.
 
 Limits: the time grows with about the cube of the sentence length; `costs` of a whole batch are in
-memory at once (8 bytes times n times m a pair), so callers work in chunks. The total masses of
+memory at once (8 bytes times n times m per pair), so callers work in chunks. The total masses of
 both sides have to agree to 1e-9.
 """
 
@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mtgauge.compare import kernels
+from mtgauge.compare import kernels, products
 from mtgauge.compare.jit import in_parallel
 from mtgauge.compare.matrices import Matrices
 from mtgauge.errors import UsageError
@@ -144,7 +144,7 @@ def cost_matrices(
         (x, x_zero), (y, y_zero) = _unit(x), _unit(y)
 
     def run(lo: int, hi: int) -> None:
-        kernels.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
+        products.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
 
     in_parallel(run, sizes * float(x.shape[1]), threads)
     if kind == "euclidean":

@@ -3,7 +3,7 @@
     log p(t_1 ... t_n) = sum_i log p(t_i | t_1 ... t_{i-1})          score: the mean over tokens
 
     model = load_language_model("embedded")
-    logprobs, offsets = model.logprobs(["The cat sat."])              # ragged: one number a token
+    logprobs, offsets = model.logprobs(["The cat sat."])              # ragged: one number per token
     mean_scores(logprobs, offsets)
     model.logprobs(["The cat sat."], given=["Die Katze saß."])        # log p(text | source)
 
@@ -41,7 +41,7 @@ from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
 REMEMBERED = 50_000  # texts whose scores stay in memory, some 30 MB, for other metrics of a run
-FLOOR = -20.0  # nats a token; a uniform guess over 30,000 tokens is -10.3
+FLOOR = -20.0  # nats per token; a uniform guess over 30,000 tokens is -10.3
 
 
 class LanguageModel:
@@ -151,7 +151,7 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
 
 
 def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -> FloatArray:
-    """Mean log-probability a token, not below FLOOR; `empty` where no token was scored.
+    """Mean log-probability per token, not below FLOOR; `empty` where no token was scored.
 
     >>> mean_scores(np.array([-1.0, -3.0, -2.0]), np.array([0, 2, 3, 3]))
     array([ -2.,  -2., -20.])

@@ -135,7 +135,7 @@ def procrustes(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
 def language_direction(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
     """Top right singular vector of x - z; its sign does not matter."""
     q = np.asarray(x, np.float64) - np.asarray(z, np.float64)
-    # Eigenvectors of the (d, d) product: q has one row a word pair, its SVD would be far larger.
+    # Eigenvectors of the (d, d) product: q has one row per word pair, its SVD would be far larger.
     _, vectors = np.linalg.eigh(q.T @ q)
     return np.asarray(vectors[:, -1])
 

@@ -1,4 +1,4 @@
-"""Sentence encoders: one vector a text.
+"""Sentence encoders: one vector per text.
 
     embedded, a folder, a hub id   mean of that encoder's token vectors, special tokens left out
     laser:FOLDER                   LASER: the published BiLSTM with its SentencePiece model
@@ -133,7 +133,7 @@ def _load(kind: str, where: str) -> SentenceEncoder:
 
 
 def pool(tokens: TokenVectors, kept: BoolArray, how: str) -> Vectors:
-    """One vector a text from its kept tokens: their mean, their maximum, or the first one."""
+    """One vector per text from its kept tokens: their mean, their maximum, or the first one."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
     lengths = np.bincount(text, minlength=len(tokens))

@@ -1,4 +1,4 @@
-"""Aligned word vectors as a token encoder: one store a language, all in one space.
+"""Aligned word vectors as a token encoder: one store per language, all in one space.
 
     encoder = StaticEncoder.from_spec("static:de=wiki.de.vectors;en=wiki.en.vectors")
     encoder.encode(["Ein Satz."], lang="de")

@@ -10,9 +10,9 @@ A store is a folder:
 
     header.json     format, words, dimensions, dtype, origin, subword settings
     vectors.npy     (words, d) float16; float32 where that stays below 64 MiB; or int8, then with
-                    scales.npy (one float32 a word)
+                    scales.npy (one float32 per word)
     hashes.npy      sorted 64-bit hashes of the words;  rows.npy: the row of each hash
-    words.txt       the words, one a line;  starts.npy: where each line begins
+    words.txt       the words, one per line;  starts.npy: where each line begins
     buckets.npy     fastText's subword vectors, float16, where the model has them
 
 Only the pages that are asked for are read: two million words open in milliseconds, and a word is
