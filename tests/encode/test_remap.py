@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
@@ -109,6 +110,14 @@ def test_files_keep_everything(tmp_path: Path) -> None:
         find_remap(str(tmp_path), "ru-en")
     with pytest.raises(UsageError, match="language pair"):
         find_remap(str(tmp_path), None)
+
+
+@pytest.mark.parametrize("note", ["{", "[]", "{}", '{"checksum": "x", "colour": "red"}', "3"])
+def test_a_file_with_a_strange_note_is_refused(tmp_path: Path, note: str) -> None:
+    path = tmp_path / "x.remap"
+    save_file({"direction": np.ones(3, np.float32)}, path, metadata={"mtgauge_remap": note})
+    with pytest.raises(ResourceError, match="not that of a remap"):
+        load(path)
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

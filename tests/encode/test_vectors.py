@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from pathlib import Path
 
@@ -220,6 +221,30 @@ def test_missing_and_damaged_stores_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
     with pytest.raises(ResourceError, match="damaged"):
         WordVectors.open(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a JSON object"),
+        ("{", "not JSON"),
+        ("{}", "not of the format"),
+        ({"words": None}, "words must be a whole number"),
+        ({"dimensions": "3"}, "dimensions must be"),
+        ({"dtype": "float8"}, "dtype must be float32, float16 or int8"),
+        ({"subwords": [1]}, "subwords must be"),
+        ({"fingerprint": "a\x1b[0m"}, "fingerprint must be one line"),
+    ],
+)
+def test_a_malformed_header_is_named(
+    tmp_path: Path, text: str | dict[str, object], message: str
+) -> None:
+    path = write_store(tmp_path / "s", ["a", "b"], VALUES[:2]).folder / "header.json"
+    if isinstance(text, dict):
+        text = json.dumps(json.loads(path.read_text("utf-8")) | text)
+    path.write_text(text, "utf-8")
+    with pytest.raises(ResourceError, match=message):
+        WordVectors.open(tmp_path / "s")
 
 
 def test_a_word_twice_is_refused_by_the_store(tmp_path: Path) -> None:

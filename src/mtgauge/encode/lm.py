@@ -32,11 +32,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.batches import run_batches
+from mtgauge.encode.batches import CPU_TOKENS, run_batches
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.tokens.embedded import TOKENS
 from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
@@ -68,7 +67,10 @@ class LanguageModel:
 
     def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         """(begin, source and separator; text) of each pair (source, text), as token ids."""
-        raise UsageError(f"The language model {self.name} cannot score a text given its source.")
+        raise UsageError(
+            f"The language model {self.name} cannot score a text given its source. "
+            "Use lm_given=nothing."
+        )
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         """(batch, length - 1) log-probabilities of ids[:, 1:]; what stands in padding is unread."""
@@ -165,7 +167,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
 
 class OnnxLanguageModel(LanguageModel):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
-        self.tokens_per_batch = TOKENS
+        self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
         self.model = ModelFolder(folder, "fluency", settings.device)
         card = self.model.card

@@ -199,10 +199,15 @@ def _load_own(path: Path) -> Remap:
         raise ResourceError(f"{path} is not a remap file ({error}).") from None
     if "mtgauge_remap" not in metadata:
         raise ResourceError(f"{path} is safetensors but no remap of mtgauge.")
-    note = json.loads(metadata["mtgauge_remap"])
-    if note.pop("checksum") != _checksum(arrays):
+    try:
+        note = json.loads(metadata["mtgauge_remap"])
+        checksum = note.pop("checksum")
+        facts = RemapFacts(**note)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ResourceError(f"{path}: its note is not that of a remap. Fit it again.") from None
+    if checksum != _checksum(arrays) or facts.method not in METHODS:
         raise ResourceError(f"{path} is damaged: its checksum is wrong. Fit it again.")
-    return Remap(RemapFacts(**note), arrays.get("projection"), arrays.get("direction"))
+    return Remap(facts, arrays.get("projection"), arrays.get("direction"))
 
 
 def _load_released(path: Path) -> Remap:

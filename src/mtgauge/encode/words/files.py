@@ -1,4 +1,4 @@
-"""Word-vector files of other programs, read once and kept as a store (see vectors.py).
+"""Word-vector files of other programs, read once and kept as a store (`store.py`).
 
     convert("GoogleNews-vectors-negative300.bin.gz", "news.vectors", lowercase=True)
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.card import read_object
 from mtgauge.encode.words.store import EMBEDDED, WordVectors
 from mtgauge.text.words import is_punctuation
 
@@ -148,9 +148,8 @@ def _random(text: str, size: int) -> NDArray[np.float32]:
 def version(where: str) -> str:
     """What names the vectors in a signature: the embedded set's version, or a fingerprint."""
     if where == "embedded":
-        card = EMBEDDED / "card.json"
-        return f"embedded-{json.loads(card.read_text(encoding='utf-8'))['version']}"
+        return f"embedded-{read_object(EMBEDDED / 'card.json')['version']}"
     header = Path(where) / "header.json"
     if not header.is_file():
         return "missing"
-    return str(json.loads(header.read_text(encoding="utf-8"))["fingerprint"])
+    return str(read_object(header).get("fingerprint", "missing"))

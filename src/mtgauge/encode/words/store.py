@@ -1,6 +1,6 @@
 """Static word vectors in a memory-mapped store, made once from any common file.
 
-    convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; see vector_files for formats
+    convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; files.py tells formats
     vectors = WordVectors.open("crawl.vectors")                   # at once, whatever the size
     rows = vectors.rows(["cat", "dog"])                       # -1 for a word that is not there
     vectors.take(rows)                                        # (2, d) float32
@@ -32,10 +32,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.card import TEXT, Field, check_fields, read_object, whole
 from mtgauge.errors import InputError, ResourceError
 from mtgauge.models import shipped
 
 FORMAT = "mtgauge-vectors-1"
+HEADER = {
+    "words": whole(1, 2**31),
+    "dimensions": whole(1),
+    "dtype": Field(
+        "float32, float16 or int8", lambda value, _: value in ("float32", "float16", "int8")
+    ),
+    "fingerprint": TEXT,
+    "subwords": Field(
+        "an object with minn, maxn and bucket, or null",
+        lambda value, _: (
+            value is None
+            or (
+                isinstance(value, dict)
+                and sorted(value) == ["bucket", "maxn", "minn"]
+                and all(type(number) is int for number in value.values())
+            )
+        ),
+        required=False,
+    ),
+}
 EMBEDDED = shipped("vectors")
 Dtype = Literal["auto", "float32", "float16", "int8"]
 Float32 = NDArray[np.float32]
@@ -50,7 +71,7 @@ class WordVectors:
 
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
         self.folder, self.header = folder, header
-        self.dimensions = int(header["dimensions"])
+        self.dimensions: int = header["dimensions"]
         self._values = self._map("vectors")
         self._scales = self._map("scales") if header["dtype"] == "int8" else None
         self._hashes, self._rows = self._map("hashes"), self._map("rows")
@@ -69,9 +90,10 @@ class WordVectors:
         header_file = path / "header.json"
         if not header_file.is_file():
             raise ResourceError(f"{folder} is not a store of word vectors. {remedy}.")
-        header = json.loads(header_file.read_text(encoding="utf-8"))
+        header = read_object(header_file)
         if header.get("format") != FORMAT:
-            raise ResourceError(f"{folder} is of another format ({header.get('format')}). {remedy}")
+            raise ResourceError(f"{folder} is not of the format {FORMAT}. {remedy}.")
+        check_fields(header, HEADER, header_file)
         return cls(path, header)
 
     @classmethod
@@ -150,7 +172,7 @@ class WordVectors:
         return mapped
 
     def _check(self) -> None:
-        n = int(self.header["words"])
+        n = self.header["words"]
         shapes = (self._values.shape, self._rows.shape, self._hashes.shape, self._starts.shape)
         if shapes != ((n, self.dimensions), (n,), (n,), (n + 1,)):
             raise ResourceError(
