@@ -59,7 +59,9 @@ def resampling(scores: FloatArray, human: FloatArray, resamples: int) -> tuple[f
 
         ours = timed(lambda name=name: resampled_correlations(scores, human, name, resamples))  # type: ignore[misc]
         theirs = timed(loop, repeats=1) * resamples / some
-        gap = float(np.abs(resampled_correlations(scores, human, name, resamples)[:some] - loop()).max())
+        gap = float(
+            np.abs(resampled_correlations(scores, human, name, resamples)[:some] - loop()).max()
+        )
         if gap > 1e-9:
             raise SystemExit(f"{name}: ours and scipy's differ by {gap}")
         show(f"bootstrap of {name}", ours, theirs)

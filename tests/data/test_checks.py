@@ -124,7 +124,9 @@ def test_languages_of_two_scripts_are_not_checked() -> None:
     assert checks.expected_letters("sr") is None
 
 
-@pytest.mark.parametrize("text", ["", " ", "\u200b", "\ufeff\u200d ", "\xad\u2060", "\u3164", "\x1b"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\u200b", "\ufeff\u200d ", "\xad\u2060", "\u3164", "\x1b"]
+)
 def test_invisible_text_is_empty(text: str) -> None:
     assert checks.is_blank(text)
     watch = checks.Watch()

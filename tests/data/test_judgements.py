@@ -57,13 +57,17 @@ def test_column_order_is_free_and_references_may_be_several(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["lp\tsystem\tsid\thypothesis"], "line 1: the header has no column human"),
+        ([HEADER], "the table has a header but no rows"),
+        (
+            ["lp\tsystem\tsid\thypothesis", "de-en\ta\t1\tx"],
+            "line 1: the header has no column human",
+        ),
         ([HEADER, LINES[0] + "\textra"], "line 2: 9 columns where the header has 8"),
         ([HEADER, LINES[0].replace("0.8", "good")], "line 2: column human: 'good' is not a number"),
         ([HEADER, LINES[0].replace("0.8", "inf")], "line 2: column human: 'inf' is not a number"),
         ([HEADER, LINES[0].replace("de-en", "german")], "line 2: column lp: 'german'"),
         ([HEADER, LINES[0], LINES[0]], "line 3: columns system and sid repeat line 2"),
-        ([HEADER.replace("raw", "human")], "line 1: two columns are called 'human'"),
+        ([HEADER.replace("raw", "human"), LINES[0]], "line 1: two columns are called 'human'"),
     ],
 )
 def test_schema_errors_name_file_line_and_column(tmp_path, lines, message):

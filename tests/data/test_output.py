@@ -78,7 +78,21 @@ def test_folders(tmp_path: Path) -> None:
         make_folder(tmp_path / "file" / "b")
 
 
-NAMES = ["../../../x", "..", ".", "", "a/b", "a\\b", "/etc", "a b", "a\0b", "a\nb", "\ud800", "%2F", "C:"]
+NAMES = [
+    "../../../x",
+    "..",
+    ".",
+    "",
+    "a/b",
+    "a\\b",
+    "/etc",
+    "a b",
+    "a\0b",
+    "a\nb",
+    "\ud800",
+    "%2F",
+    "C:",
+]
 
 
 def test_names_stay_in_their_folder_and_apart() -> None:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mtgauge.engine.cache import RowCache, default_folder
+
 
 @contextlib.contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], object]]:
@@ -34,3 +36,8 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def open_cache(args: argparse.Namespace) -> RowCache | None:
+    """Scores of earlier runs: in --cache, else in the user's folder; none with --no-cache."""
+    return None if args.no_cache else RowCache(args.cache or default_folder())

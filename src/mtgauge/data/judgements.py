@@ -12,8 +12,8 @@ metrics stand beside it. A *test set* is the same table without segment scores.
 
 Judged segments need `hypothesis` and `human`. Without `system` all are of one unnamed system,
 without `sid` a segment is called by its row number, and without `lp` the language pair is the one
-asked for or in the file's name. The same columns may come as .csv or .jsonl. Each other format has a
-module beside this one: `wmt`, `mtme`, and `scores` for scores without judgements.
+asked for or in the file's name. The same columns may come as .csv or .jsonl. Every other format has
+a module beside this one: `wmt`, `mtme`, and `scores` for scores without judgements.
 
 A score that is empty, `None`, `NA` or `NaN` is a missing judgement and stays NaN. Anything else
 that is not a finite number is refused with file, line and column.
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data import checks, readers
+from mtgauge.data import checks, columns, readers
 from mtgauge.data.readers import number_of, text_of
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool
@@ -70,8 +70,27 @@ class Judgements:
     lines: IntArray | None = None  # line of each row in its file
     judges: FloatArray | None = None  # people behind each human score (column n)
 
+    def __post_init__(self) -> None:
+        for name in ("sids", "human", "hypotheses", "sources", "references", "raw", "judges"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.systems):
+                raise UsageError(
+                    f"{self.data} {self.lp}: {len(column)} {name} for {len(self.systems)} systems: "
+                    "every translation has one of each."
+                )
+
     def __len__(self) -> int:
         return len(self.systems)
+
+    def check(self) -> None:
+        """Pass texts that came from Python, not from a file, through the same door."""
+        about = f"{self.data} {self.lp}"
+        checks.language_pair(self.lp)
+        for name in ("hypotheses", "sources"):
+            if (texts := getattr(self, name)) is not None:
+                columns.from_list(texts, f"{about} {name}")
+        if self.references is not None:
+            columns.alternatives(self.references, f"{about} references")
 
     def segments(self, *, unescape: bool = False) -> Segments:
         """The texts, as a metric takes them."""

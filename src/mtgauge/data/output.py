@@ -76,7 +76,6 @@ def file_name(name: str) -> str:
     ('online-B', '%2E.%2F..%2Fx', 'a%20b')
     """
     safe = "".join(
-        c if c.isalnum() or c in _PLAIN else quote(c, safe="", errors="surrogatepass")
-        for c in name
+        c if c.isalnum() or c in _PLAIN else quote(c, safe="", errors="surrogatepass") for c in name
     )
     return "%2E" + safe[1:] if safe.startswith(".") else safe or "%"

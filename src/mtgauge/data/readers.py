@@ -7,7 +7,7 @@
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
-only), a CSV file whose columns are separated by anything but commas, a JSON object with a key twice.
+only), a CSV file whose columns are not separated by commas, a JSON object with a key twice.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     segment level   lp system sid METRIC METRIC ...      `lp` may be left out with -l
     plain           one score per line, in the order of the judged segments' file
 
-    read_scores("sys-level_scores_metrics.csv")     judgements of their own, where the file has human
-                                                    scores (`human`, or WMT's `DA`)
-    attach(judgements, read_scores("mine.tsv"))     else: beside judgements, by system and sid
+    read_scores("sys-level_scores_metrics.csv")   with human scores (`human`, or WMT's `DA`):
+                                                  judgements of their own
+    attach(judgements, read_scores("mine.tsv"))   without: beside judgements, by system and sid
 
 The official WMT19 table of system-level scores is such a file. An empty cell is a metric that did
 not score that translation: NaN, and it is counted, not guessed. Which direction is better is not
@@ -63,7 +63,7 @@ def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
                 line=1,
                 remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
             )
-        rows.setdefault(row.get("lp", lang), []).append((number, row))
+        rows.setdefault(str(row.get("lp", lang)), []).append((number, row))
     if not rows:
         raise InputError("a header but no scores", file=path)
     return [_read_pair(path, lp, members) for lp, members in rows.items()]

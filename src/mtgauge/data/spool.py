@@ -60,9 +60,7 @@ class Spool:
                     with path.open("rb") as stream:
                         self._copies[path] = self._copy(stream, path.name)
                 except OSError as error:
-                    raise InputError(
-                        f"cannot be opened ({error.strerror})", file=path
-                    ) from None
+                    raise InputError(f"cannot be opened ({error.strerror})", file=path) from None
         return self._copies[path]
 
     def _copy(self, stream: BinaryIO, name: str) -> Path:

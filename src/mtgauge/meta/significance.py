@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray, concordant, pearson
 from mtgauge.stats.correlation_bootstrap import (
