@@ -152,9 +152,13 @@ def full(value: float) -> str:
 
 
 def json_text(content: Any) -> str:
-    """JSON with a line end; NaN and infinity become null, halves of characters escapes."""
+    """JSON with a line end; NaN and infinity become null, hidden characters escapes."""
     text = json.dumps(_defined(content), ensure_ascii=False, allow_nan=False, indent=1)
-    return re.sub("[\ud800-\udfff]", lambda m: f"\\u{ord(m.group()):04x}", text) + "\n"
+    return "\n".join(_HIDDEN.sub(_json_escape, line) for line in text.split("\n")) + "\n"
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 def _defined(value: Any) -> Any:
