@@ -146,8 +146,9 @@ def gather(
     human: str | Path | Mapping[str, Mapping[str, float]] | None = None,
     score_files: Sequence[str | Path] = (),
     dataset: str | None = None,
+    level: Level | None = None,
 ) -> list[Judgements]:
-    """Everything that is to be studied, with scores from elsewhere beside it.
+    """Everything that is to be studied at a level, with scores from elsewhere beside it.
 
     `human` is a file of system-level scores, or {language pair: {system: score}}.
     """
@@ -168,6 +169,10 @@ def gather(
     for path in score_files:
         brought = scores.read_scores(path, wanted[0] if len(wanted) == 1 else None)
         if items:
+            if (level or judged_level(found)) == "segment" and not any(map(len, brought)):
+                raise UsageError(
+                    f"{path} has no column sid, so its scores are of systems: add --level system."
+                )
             found = scores.attach(found, brought)
         elif not any(map(scores.is_judged, brought)):
             raise UsageError(f"{path} has no column human or DA: give the judged data too.")

@@ -95,7 +95,9 @@ def meta(
         unescape=unescape,
         seed=seed,
     )
-    judged = study.gather(data, lang=lang, human=human, score_files=scores, dataset=dataset)
+    judged = study.gather(
+        data, lang=lang, human=human, score_files=scores, dataset=dataset, level=plan.level
+    )
     with _opened(cache) as store:
         found = study.study(judged, plan, cache=store, progress=progress)
     return Agreement(**vars(found))
