@@ -184,7 +184,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "latin-1": ("score -t latin.txt -r ref.txt", 3, "latin.txt, line 2: byte 4 (0xe9)"),
     "utf-16": ("score -t wide.txt -r ref.txt", 3, "UTF-16"),
     "nul byte": ("score -t nul.txt -r ref.txt", 3, "nul.txt, line 1: character 2 is a NUL"),
-    "carriage return": ("score -t cr.txt -r ref.txt", 3, "cr.txt, line 2: character 2 is a carriage return"),
+    "carriage return": ("score -t cr.txt -r ref.txt", 3, "line 2: character 2 is a carriage"),
     "unknown metric": ("score -t a.txt -r ref.txt -m bleau", 2, "Did you mean 'bleu'?"),
     "unknown option": ("score -t a.txt -r ref.txt -m chrf:betta=3", 2, "Did you mean 'beta'?"),
     "wrong value": ("score -t a.txt -r ref.txt -m chrf:beta=x", 2, "is not a number"),
