@@ -27,6 +27,12 @@ def test_williams_golden():
     assert np.isnan(significance.williams(0.9, 0.8, 0.9, 3)[1])
 
 
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 100, 101, 3000])
+def test_williams_p_equals_scipy(n):
+    t, p = significance.williams([0.7, 0.6, 0.5, 0.6], [0.6, 0.7, 0.5, -0.3], 0.4, n)
+    assert p == pytest.approx(stats.t.sf(t, n - 3), abs=1e-13)
+
+
 def test_permutation_finds_a_difference_and_stops_early_where_there_is_none():
     rng = np.random.default_rng(4)
     human = rng.normal(size=200)

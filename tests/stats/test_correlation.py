@@ -152,3 +152,10 @@ def test_laws_of_tau_wmt(x, seed):
     assert float(correlation.tau_wmt(-x, pairs)) == pytest.approx(-tau - 2 * tied), "ties lose"
     assert float(correlation.tau_wmt(raw, pairs)) == 1.0
     assert float(correlation.tau_wmt(np.zeros(10), pairs)) == -1.0
+
+
+def test_kendall_of_a_long_column_equals_scipy():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=3000).round(2)
+    y = (x + rng.normal(size=3000)).round(1)
+    assert correlation.kendall(x, y) == stats.kendalltau(x, y).statistic

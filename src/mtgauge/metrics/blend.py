@@ -26,7 +26,7 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.errors import UsageError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Metric
 from mtgauge.registry import metric
 
@@ -124,7 +124,12 @@ class Blend(Metric):
         cls, components: Sequence[str], judged: Sequence[Judged], equal: bool = False
     ) -> Blend:
         """Centres and scales of this data, and the non-negative weights nearest to the humans."""
-        from scipy.optimize import nnls
+        try:
+            from scipy.optimize import nnls
+        except ImportError:
+            raise ResourceError(
+                "Fitting a blend needs scipy: pip install 'mtgauge[train]'."
+            ) from None
 
         plain = cls(tuple(components), *((1.0,) * len(components),) * 3)
         if any(len(human) != len(batch) for batch, human in judged):

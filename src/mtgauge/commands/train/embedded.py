@@ -130,11 +130,12 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     try:
+        import scipy  # noqa: F401
         import torch  # noqa: F401
     except ImportError as missing:
         raise ResourceError(
-            "training needs torch, which is not installed. Install mtgauge[train]."
-        ) from missing
+            f"Training needs {missing.name}, which is not installed: pip install 'mtgauge[train]'."
+        ) from None
     stage: Callable[[argparse.Namespace], int] = {
         "prepare": _prepare, "teacher": _teacher, "fluency": _fluency, "sample": _sample,
         "encoder": _encoder, "export": _export,

@@ -122,6 +122,7 @@ def _add_model(name: str, model: argparse._ArgumentGroup) -> None:
 def run(args: argparse.Namespace) -> int:
     try:
         import onnx  # noqa: F401
+        import scipy  # noqa: F401
         import torch  # noqa: F401
     except ImportError as missing:
         raise ResourceError(
