@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from mtgauge.commands.shared import (
-    add_encoder_options,
+    add_result_options,
     open_cache,
     progress_bar,
     use_encoder_options,
@@ -16,8 +16,7 @@ from mtgauge.commands.shared import (
 from mtgauge.data.output import write
 from mtgauge.engine.cache import RowCache
 from mtgauge.report.api import Agreement, meta
-from mtgauge.report.writers import FORMATS, visible
-from mtgauge.stats.bootstrap import SEED
+from mtgauge.report.writers import visible
 
 _EXAMPLES = """
 examples:
@@ -65,17 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether one metric is better than another (%(default)s)",
     )
     add("--matrix", action="store_true", help="show the p-values of all comparisons")
-    add("--format", choices=FORMATS, default="table")
-    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
     add("--plot", metavar="DIR", type=Path, help="write scatter and histogram plots here")
     add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
-    add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
-    add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
     add("--no-ci", action="store_true", help="no confidence intervals")
-    add("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
-    add("--quiet", action="store_true")
-    add_encoder_options(parser)
+    add_result_options(parser, seed="resampling")
 
 
 def run(args: argparse.Namespace) -> int:

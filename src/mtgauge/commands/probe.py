@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mtgauge.commands.shared import (
-    add_encoder_options,
+    add_result_options,
     open_cache,
     progress_bar,
     use_encoder_options,
@@ -16,8 +16,6 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
 from mtgauge.errors import UsageError
 from mtgauge.report.api import probe
-from mtgauge.report.writers import FORMATS
-from mtgauge.stats.bootstrap import SEED
 
 _EXAMPLES = """
 examples:
@@ -44,14 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-m", "--metrics", nargs="+", required=True, metavar="METRIC")
     add("--dictionary", metavar="FILE", type=Path, help="two columns: foreign word, translation")
     add("--limit", type=int, metavar="N", help="only the first N segments")
-    add("--format", choices=FORMATS, default="table")
-    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
     add("--histogram", action="store_true", help="draw how the d-statistic is spread")
-    add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
-    add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
-    add("--seed", type=int, default=SEED, help="of the random order (%(default)s)")
-    add("--quiet", action="store_true")
-    add_encoder_options(parser)
+    add_result_options(parser, seed="random order")
 
 
 def run(args: argparse.Namespace) -> int:

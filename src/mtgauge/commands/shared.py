@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.report.writers import FORMATS
+from mtgauge.stats.bootstrap import SEED
 
 
 @contextlib.contextmanager
@@ -36,6 +38,18 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:
+    """Options of `meta` and `probe` that say how to run and where results go."""
+    add = parser.add_argument
+    add("--format", choices=FORMATS, default="table")
+    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
+    add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
+    add("--seed", type=int, default=SEED, help=f"of the {seed} (%(default)s)")
+    add("--quiet", action="store_true")
+    add_encoder_options(parser)
 
 
 def open_cache(args: argparse.Namespace) -> RowCache | None:

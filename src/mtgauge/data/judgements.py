@@ -86,6 +86,8 @@ class Judgements:
         """Pass texts that came from Python, not from a file, through the same door."""
         about = f"{self.data} {self.lp}"
         checks.language_pair(self.lp)
+        if "[" in self.data:
+            raise UsageError(f"{self.data!r} cannot name data: square brackets mark slices.")
         for name in ("hypotheses", "sources"):
             if (texts := getattr(self, name)) is not None:
                 columns.from_list(texts, f"{about} {name}")
@@ -156,7 +158,7 @@ def read(
             found = _read_test_set_folder(path, lang, human)
     else:
         with Spool() as spool:
-            found = _read_file(path, spool.reusable(path), lang, human)
+            found = _read_file(spool.reusable(path), lang, human)
     if human is not None:
         found = [replace(x, system_human=human.get(x.lp, x.system_human)) for x in found]
     if not found:
@@ -165,25 +167,21 @@ def read(
     return found
 
 
-def _read_file(
-    path: Path, place: Path, lang: str | None, human: SystemScores | None
-) -> list[Judgements]:
-    """Judged segments or a test set, as the header tells; `place` is where the content lies."""
-    readers.must_exist(place)
-    header = readers.header_of(place, str(path))
+def _read_file(path: Path, lang: str | None, human: SystemScores | None) -> list[Judgements]:
+    """Judged segments or a test set, as the header tells."""
+    readers.must_exist(path)
+    header = readers.header_of(path)
     if header[0] == "sid" and not {"hypothesis", "human"} <= set(header):
-        return [read_test_set(path, lang, human, place)]
-    return read_judged(path, lang, place)
+        return [read_test_set(path, lang, human)]
+    return read_judged(path, lang)
 
 
-def read_judged(
-    path: str | Path, lang: str | None = None, place: Path | None = None
-) -> list[Judgements]:
+def read_judged(path: str | Path, lang: str | None = None) -> list[Judgements]:
     """A table of judged segments, split by language pair in order of appearance."""
     path = Path(path)
     by_pair: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     only = lang or pair_in_name(path)
-    for number, row in readers.rows(place or path, str(path)):
+    for number, row in readers.rows(path):
         if number <= 2:
             _need(path, row, ("hypothesis", "human") if only else ("lp", "hypothesis", "human"))
         pair = text_of(row, "lp", path, number) if "lp" in row else str(only)
@@ -235,10 +233,7 @@ def _judged_pair(path: Path, pair: str, rows: list[tuple[int, dict[str, Any]]]) 
 
 
 def read_test_set(
-    path: str | Path,
-    lang: str | None = None,
-    human: SystemScores | None = None,
-    place: Path | None = None,
+    path: str | Path, lang: str | None = None, human: SystemScores | None = None
 ) -> Judgements:
     """A table `sid source reference SYSTEM ...`: one row per system and segment.
 
@@ -248,7 +243,7 @@ def read_test_set(
     pair = lang or pair_in_name(path)
     if pair is None:
         raise UsageError(f"{path}: which language pair? Give -l de-en or name the file de-en.tsv.")
-    rows = list(readers.rows(place or path, str(path)))
+    rows = list(readers.rows(path))
     if not rows:
         raise InputError("the test set has a header but no segments", file=path)
     header = rows[0][1]
@@ -330,8 +325,12 @@ def pair_in_name(path: Path) -> str | None:
 
 
 def data_name(path: Path) -> str:
-    """What a data set is called in tables: its file or folder name without endings."""
-    return re.sub(r"\.(tsv|csv|jsonl|txt)?(\.gz)?$", "", path.resolve().name) or str(path)
+    """What a data set is called in tables: its file or folder name without endings.
+
+    Square brackets mark slices of a data set (`da17[system x]`), so a name has round ones.
+    """
+    name = re.sub(r"\.(tsv|csv|jsonl|txt)?(\.gz)?$", "", path.resolve().name) or str(path)
+    return name.replace("[", "(").replace("]", ")")
 
 
 def dataset_name(path: Path) -> str | None:

@@ -225,6 +225,11 @@ def parse_score(text: str, file: str | Path, line: int, column: str) -> float:
     """A number; NaN for a missing one; anything else is refused with its place."""
     if text.strip().lower() in _MISSING:
         return math.nan
-    if not _NUMBER.fullmatch(text.strip()) or math.isinf(value := float(text)):
+    if not is_number(text) or math.isinf(value := float(text)):
         raise InputError(f"column {column}: {text!r} is not a number", file=file, line=line)
     return value
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain decimal number: 1_000 and Arabic digits are not."""
+    return _NUMBER.fullmatch(text.strip()) is not None

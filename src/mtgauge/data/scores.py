@@ -42,20 +42,18 @@ def read_scores(path: str | Path, lang: str | None = None) -> list[Judgements]:
     Human scores are NaN where the file has none. A system-level file has `system_scores` and no
     rows; a plain list has the pair `PLAIN`.
     """
-    path = Path(path)
     with Spool() as spool:
-        return _read(path, spool.reusable(path), lang)
+        return _read(spool.reusable(Path(path)), lang)
 
 
-def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
-    """`place` is where the content of `path` lies."""
-    readers.must_exist(place)
-    _, first = next(readers.raw_lines(place, str(path)))
-    if _is_number(first):
-        return [_read_plain(path, place)]
+def _read(path: Path, lang: str | None) -> list[Judgements]:
+    readers.must_exist(path)
+    _, first = next(readers.raw_lines(path))
+    if readers.is_number(first):
+        return [_read_plain(path)]
     comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-    for number, row in readers.rows(place, str(path), "csv" if comma else "tsv"):
+    for number, row in readers.rows(path, kind="csv" if comma else "tsv"):
         if "system" not in row or ("lp" not in row and lang is None):
             raise InputError(
                 f"the header needs lp and system; it has {', '.join(row)}",
@@ -69,8 +67,8 @@ def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
     return [_read_pair(path, lp, members) for lp, members in rows.items()]
 
 
-def _read_plain(path: Path, place: Path) -> Judgements:
-    lines = readers.raw_lines(place, str(path))
+def _read_plain(path: Path) -> Judgements:
+    lines = readers.raw_lines(path)
     values = [readers.parse_score(text, path, number, "1") for number, text in lines]
     return Judgements(
         data=data_name(path),
@@ -170,11 +168,3 @@ def _by_system(systems: Sequence[str], column: FloatArray) -> dict[str, float]:
         for system, value in zip(systems, column, strict=True)
         if not math.isnan(value)
     }
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
