@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mtgauge.data import judgements, mtme, scores
+from mtgauge.data.judged_tables import read_system_human
 from mtgauge.errors import InputError, UsageError
 
 HEADER = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\traw"
@@ -149,7 +150,7 @@ def _test_set(folder):
     ]
     _file(folder, lines, "de-en.tsv")
     (folder / "human.tsv").write_text("lp\thuman\tsystem\nde-en\t0.3\tb.2\nde-en\t-0.1\ta.1\n")
-    return judgements.read_system_human(folder / "human.tsv")
+    return read_system_human(folder / "human.tsv")
 
 
 def test_test_set_with_system_scores(tmp_path):
@@ -310,7 +311,7 @@ def test_the_data_pack_is_read_in_full(shared):
     assert {j.lp: len(j) for j in found} == dict.fromkeys(
         ["cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en"], 560
     )
-    human = judgements.read_system_human(shared / "wmt" / "sys17.tsv")
+    human = read_system_human(shared / "wmt" / "sys17.tsv")
     assert sum(map(len, human.values())) == 152
     (czech,) = judgements.read(shared / "wmt" / "wmt17" / "cs-en.tsv.gz", human=human)
     assert (len(czech), len(czech.system_human)) == (3005 * 4, 4)

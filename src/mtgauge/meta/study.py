@@ -19,6 +19,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge._version import __version__
 from mtgauge.data import checks, judgements, mtme, scores
+from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.result import data_frame, number
@@ -155,7 +156,7 @@ def gather(
     items = [data] if isinstance(data, str | Path | Judgements) else list(data)
     pairs = [lang] if isinstance(lang, str) else list(lang or ())
     wanted = [checks.language_pair(pair) for pair in pairs]
-    people = judgements.read_system_human(human) if isinstance(human, str | Path) else human
+    people = read_system_human(human) if isinstance(human, str | Path) else human
     table = None if people is None else {pair: dict(systems) for pair, systems in people.items()}
     found: list[Judgements] = []
     for item in items:
