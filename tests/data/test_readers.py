@@ -106,7 +106,7 @@ def test_flipped_bytes_in_gzip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["**.txt", "[.txt", "x" * 300, "a/b/c.txt"])
 def test_odd_names_of_missing_files(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no such file|cannot be opened"):
+    with pytest.raises(InputError, match=r"no such file|cannot be opened"):
         read(str(tmp_path / name))
 
 
@@ -143,7 +143,7 @@ def test_one_file_under_two_names(tmp_path: Path) -> None:
     (tmp_path / "two.txt").symlink_to(one)
     with pytest.raises(UsageError, match="systems one and two are the same file"):
         Corpus.from_arguments([one, str(tmp_path / "two.txt")], None, [])
-    with pytest.raises(UsageError, match="references .* are the same file"):
+    with pytest.raises(UsageError, match=r"references .* are the same file"):
         Corpus.from_arguments([put(tmp_path / "h.txt", "x\n")], None, [one, one])
     table = put(tmp_path / "t.tsv", "a\tb\n1\t2\n")
     assert list(Corpus.from_arguments([f"{table}:a", f"{table}:b"], None, []).systems) == ["a", "b"]
