@@ -1,0 +1,321 @@
+"""How much of a translation was left untranslated: in the source's language, or in a third one.
+
+    pair = LanguagePair.parse("de-en")
+    source = "Der Hund bellt den ganzen Abend den Mond an."
+    untranslated_share([source], [source], pair)                                          # [1.]
+    untranslated_share([source], ["The dog bellt den ganzen Abend at the moon."], pair)   # [.44]
+    untranslated_share([source], ["The dog barks at the moon all evening."], pair)        # [0.]
+
+A text in which nothing is wrong gets exactly 0. Three questions are asked of the others, and the
+largest answer counts:
+
+- *copies*: words that stand in the source in the same order, three or more together. They count if
+  language identification takes them for the source's language rather than the target's. Names are
+  not asked (words with a capital in scripts that have one), but counted with their neighbours:
+  "Angela Merkel" is a good translation of itself, a sentence around it is not.
+- *another language*: all of it counts if identification takes the text for another language, with
+  a confidence calibrated on good translations (recipes/calibrate_untranslated.py), and does so
+  again without names and words of the source.
+- *script*: words in a script that neither the target nor the Latin alphabet uses.
+
+Shares below `FAINTEST` are 0: titles, quotations and names of firms are copied in good
+translations. A language that identification does not know (`basis`) leaves the copies, which must
+then be half of the text, and the script. Words of scripts without spaces are half a character each
+to two: a character counts as half a word.
+
+Limits: single foreign words in a good sentence, texts below three words, and a mixture of the
+target's language with a third one are not seen; neither are Simplified for Traditional Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mtgauge.errors import UsageError
+from mtgauge.text import language
+from mtgauge.text.codes import Language, LanguagePair
+from mtgauge.text.words import UNSPACED
+
+FAINTEST = 0.15  # smaller shares are 0
+SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
+_UNSPACED_WORD = 0.5  # words in a character of a script without spaces
+_SHORT_QUOTATION = 5  # words; such are titles, and often kept
+# addresses, paths and code: letters on both sides of a mark that joins no words of a language
+_CODE = re.compile(
+    r"[!-~]*(?:[A-Za-z0-9)*][.:/@_=\\\\]|[/~.])[A-Za-z0-9][!-~]*|\b[a-z]+[A-Z][!-~]*"
+)
+_QUOTES = frozenset('"“”„«»「『')
+_QUOTATION = re.compile(r'"[^"]*"|[“„][^“”„]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』')
+_MOST = 0.5
+_WHOLE = 0.9  # share of words from the source from which a text is all copy
+
+
+@dataclass(frozen=True)
+class Margins:
+    """From which margins (text/language.py) a text is not in the target's language.
+
+    Set by recipes/calibrate_untranslated.py on WMT15, WMT16 and parallel text.
+    """
+
+    copied: float = 0.7
+    foreign: float = 1.0
+    names: float = 3.5  # of a copy of more than half, names and all
+
+
+MARGINS = Margins()
+
+
+def basis(pair: LanguagePair) -> Literal["identification", "copies"]:
+    """What the share of this pair rests on: "copies" where the target cannot be identified."""
+    return "identification" if pair.target.base in language.known() else "copies"
+
+
+def untranslated_share(
+    sources: Sequence[str] | None,
+    hypotheses: Sequence[str],
+    pair: LanguagePair,
+    limits: Margins = MARGINS,
+) -> language.FloatArray:
+    """One share in [0, 1] for every segment; without sources, copies are not looked for."""
+    if sources is not None and len(sources) != len(hypotheses):
+        raise UsageError(f"{len(hypotheses)} hypotheses but {len(sources)} sources.")
+    if pair.source.base == pair.target.base:
+        return np.zeros(len(hypotheses))  # paraphrases, modernised or simplified text
+    givens = sources if sources is not None else [""] * len(hypotheses)
+    rows = list(zip(givens, hypotheses, strict=True))
+    distinct = list(dict.fromkeys(rows))
+    judge = _Judge(pair, limits, basis(pair) == "identification")
+    found = dict(zip(distinct, judge.shares(distinct), strict=True))
+    return np.array([found[row] for row in rows], dtype=np.float64)
+
+
+class _Text(NamedTuple):
+    words: list[str]  # as they stand
+    folded: list[str]
+    weights: list[float]
+    telling: list[bool]  # words that are no names
+
+
+class _Copy(NamedTuple):
+    """The part of a hypothesis that stands in its source."""
+
+    share: float
+    text: str
+    telling: str
+    amount: float  # of telling words
+
+
+@dataclass(frozen=True)
+class _Judge:
+    pair: LanguagePair
+    limits: Margins
+    identifies: bool
+
+    def shares(self, rows: Sequence[tuple[str, str]]) -> list[float]:
+        texts = [_read(text) for _, text in rows]
+        shares = [self._in_other_script(text) for text in texts]
+        for i, share in enumerate(self._copied(rows, texts)):
+            shares[i] = max(shares[i], share)
+        for i in self._in_another_language(rows, texts):
+            shares[i] = 1.0
+        return [share if share >= FAINTEST else 0.0 for share in shares]
+
+    def _in_other_script(self, text: _Text) -> float:
+        scripts = self.pair.target.scripts
+        if not scripts or all(map(str.isascii, text.words)):
+            return 0.0
+        foreign = _foreign_letter(scripts | {"Latn"}).search
+        found = sum(w for word, w in zip(text.words, text.weights, strict=True) if foreign(word))
+        return found / max(sum(text.weights), SHORTEST)
+
+    def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[_Text]) -> list[float]:
+        copies = {
+            i: copy
+            for i, ((source, _), text) in enumerate(zip(rows, texts, strict=True))
+            if source and (copy := _copy(_read(source), text)) is not None
+        }
+        shares = [0.0] * len(rows)
+        if not copies:
+            return shares
+        source, target = self.pair.source.base, self.pair.target.base
+        if not self.identifies or source not in language.known():
+            for i, copy in copies.items():
+                shares[i] = copy.share if copy.share >= _MOST and copy.amount >= 2 else 0.0
+            return shares
+        telling = language.margins([c.telling for c in copies.values()], target, [source])
+        whole = language.margins([c.text for c in copies.values()], target, [source])
+        for (i, copy), of_telling, of_all in zip(copies.items(), telling, whole, strict=True):
+            plain = copy.amount >= 2 and of_telling >= self.limits.copied
+            named = copy.amount > 0 and copy.share >= _MOST and of_all >= self.limits.names
+            shares[i] = copy.share if plain or named else 0.0
+        return shares
+
+    def _in_another_language(
+        self, rows: Sequence[tuple[str, str]], texts: Sequence[_Text]
+    ) -> list[int]:
+        """Rows that are in another language as they stand, and without names and copied words."""
+        if not self.identifies:
+            return []
+        target, limits = self.pair.target.base, self.limits
+        full = language.margins([text for _, text in rows], target)
+        suspects = np.flatnonzero(full >= limits.foreign).tolist()
+        cores = [_core(_read(rows[i][0]), texts[i]) for i in suspects]
+        again = language.margins([text for text, _ in cores], target)
+        return [
+            i
+            for i, (_, named), margin in zip(suspects, cores, again, strict=True)
+            if margin >= (limits.names if named else limits.foreign)
+        ]
+
+
+def _core(source: _Text, text: _Text) -> tuple[str, bool]:
+    """The words that tell a language, none from the source; whether there are names among them.
+
+    Where nearly all stand in the source, in whatever order, they are what there is to ask. "" if
+    there are too few.
+    """
+    theirs = set(source.folded)
+    words = list(zip(text.words, text.folded, text.weights, text.telling, strict=True))
+    own = [(word, weight, tells) for word, fold, weight, tells in words if fold not in theirs]
+    if sum(weight for _, weight, tells in own if tells) >= SHORTEST:
+        return _joined([word for word, _, tells in own if tells]), False
+    telling = [(word, fold in theirs, weight) for word, fold, weight, tells in words if tells]
+    amount = sum(weight for _, _, weight in telling)
+    copied = sum(weight for _, from_source, weight in telling if from_source)
+    if amount >= SHORTEST and copied >= _WHOLE * amount:
+        return _joined([word for word, _, _ in telling]), False
+    if sum(weight for _, weight, _ in own) > SHORTEST:
+        return _joined([word for word, _, _ in own]), True
+    return "", False
+
+
+def _copy(source: _Text, text: _Text) -> _Copy | None:
+    """What stands in the source in the same order, at least `SHORTEST` words at a time."""
+    size = min(int(SHORTEST), len(source.words))
+    if size < SHORTEST or len(text.words) < size:
+        return None
+    there = set(zip(*(source.folded[k:] for k in range(size)), strict=False))
+    mine = list(zip(*(text.folded[k:] for k in range(size)), strict=False))
+    if there.isdisjoint(mine):
+        return None
+    copied = [False] * len(text.words)
+    for i, gram in enumerate(mine):
+        if gram in there:
+            copied[i : i + size] = [True] * size
+    rows: list[int] = []
+    for start, end in _runs(copied):
+        if sum(text.weights[start:end]) >= SHORTEST:
+            rows += range(start, end)
+    if not rows:
+        return None
+    telling = [i for i in rows if text.telling[i]]
+    return _Copy(
+        sum(text.weights[i] for i in rows) / sum(text.weights),
+        _joined([text.words[i] for i in rows]),
+        _joined([text.words[i] for i in telling]),
+        sum(text.weights[i] for i in telling),
+    )
+
+
+def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff([False, *marks, False]))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Text:
+    if text.isupper():  # a headline in capitals: nothing marks its names
+        text = text.lower()
+    words, telling = [], []
+    for quoted, part in _parts(text):
+        found = _word_finder()(part)
+        words += found
+        telling += [not quoted and not word[0].isupper() for word in found]
+    for i in _inside_names(words):
+        telling[i] = False
+    return _Text(
+        words,
+        [word.casefold() for word in words],
+        [_UNSPACED_WORD if _is_unspaced(word) else 1.0 for word in words],
+        telling,
+    )
+
+
+def _parts(text: str) -> list[tuple[bool, str]]:
+    """The text without addresses and code, cut at short quotations: (quoted, part)."""
+    text = _CODE.sub(" ", text)
+    if _QUOTES.isdisjoint(text):
+        return [(False, text)]
+    parts, end = [], 0
+    for match in _QUOTATION.finditer(text):
+        short = len(match[0].split()) <= _SHORT_QUOTATION
+        parts += [(False, text[end : match.start()]), (short, match[0])]
+        end = match.end()
+    return [*parts, (False, text[end:])]
+
+
+def _inside_names(words: Sequence[str]) -> list[int]:
+    """Small short words between two with capitals: Lord of the Rings, Jeff van der Eems."""
+    inside: list[int] = []
+    last: int | None = None
+    for i, word in enumerate(words):
+        if word[0].isupper():
+            if last is not None and 1 < i - last <= 3:
+                inside += range(last + 1, i)
+            last = i
+        elif len(word) > 3:
+            last = None
+    return inside
+
+
+def _joined(words: Sequence[str]) -> str:
+    """A text of these words, with spaces where the script has them."""
+    parts: list[str] = []
+    for word in words:
+        parts += [word] if _is_unspaced(word) else [" ", word, " "]
+    return "".join(parts).replace("  ", " ").strip()
+
+
+def _is_unspaced(word: str) -> bool:
+    return word[0] > "\u0dff" and _unspaced().match(word) is not None
+
+
+@cache
+def _unspaced() -> Any:
+    import regex
+
+    return regex.compile(f"[{UNSPACED}]")
+
+
+@cache
+def _word_finder() -> Any:
+    """Words without numbers and marks; each character of a script without spaces is one."""
+    import regex
+
+    letter = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}]"
+    return regex.compile(
+        rf"(?<![\p{{N}}_])(?:{letter})+(?:['’-](?:{letter})+)*(?![\p{{N}}_])|[{UNSPACED}]\p{{M}}*"
+    ).findall
+
+
+@lru_cache(maxsize=64)
+def _foreign_letter(scripts: frozenset[str]) -> Any:
+    import regex
+
+    named = sorted(scripts | {"Common", "Inherited"})
+    kept = "".join(rf"\p{{Script={script}}}" for script in named)
+    return regex.compile(rf"[^{kept}\P{{L}}]")
+
+
+def foreign_share(texts: Sequence[str], expected: Language) -> float:
+    """Share of the texts of a column that are not in the language they are said to be in."""
+    pair = LanguagePair(Language("und"), expected)
+    judged = [text for text in texts if text.strip()]
+    shares = untranslated_share(None, judged, pair)
+    return float((shares >= 0.5).mean()) if len(judged) else 0.0
