@@ -10,7 +10,7 @@ question than "which of 100?". A *margin* is the log-likelihood of the likeliest
 the expected language, over the square root of the number of bytes: naive Bayes counts n-grams that
 overlap as if they were independent, so its confidence grows too fast with length. It is 0 where no
 rival is likelier; how far above 0 it must be is calibrated where it is used (text/untranslated.py).
-A near relation (`kin`) has to be likelier by a handicap more, since good texts of the two overlap.
+A near relation (`kin`) may be given a handicap, since good texts of the two overlap.
 
 Texts without letters, and empty ones, belong to no language: "" and a margin of 0.
 
@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from mtgauge.errors import UsageError
 
 FloatArray = NDArray[np.float64]
-KIN_HANDICAP = 0.5  # by which a margin of a near relation is smaller
 _ALIASES = {"nb": "no", "fil": "tl"}  # the model's names of some languages
 # Languages that are easily taken for each other, a text of one being half a text of the other.
 _KIN = [
@@ -87,11 +86,15 @@ def identify(texts: Sequence[str], candidates: Sequence[str]) -> list[str]:
 
 
 def margins(
-    texts: Sequence[str], language: str, rivals: Collection[str] | None = None
+    texts: Sequence[str],
+    language: str,
+    rivals: Collection[str] | None = None,
+    handicap: float = 0.0,
 ) -> FloatArray:
     """By how much each text looks more like a rival than like `language`; see the module.
 
-    `rivals` are codes; all other languages with a two-letter code if None.
+    `rivals` are codes; all other languages with a two-letter code if None. The margins of near
+    relations are smaller by `handicap`.
 
     >>> margins(["Das ist ein kleines Haus.", "This is a small house.", "12"], "de") > 1
     array([False,  True, False])
@@ -105,11 +108,11 @@ def margins(
     found: dict[str, float] = {}
     for text in texts:
         if text not in found:
-            found[text] = _margin(identifier, text, expected)
+            found[text] = _margin(identifier, text, expected, handicap)
     return np.array([found[text] for text in texts], dtype=np.float64)
 
 
-def _margin(identifier: Any, text: str, expected: str) -> float:
+def _margin(identifier: Any, text: str, expected: str, handicap: float) -> float:
     if not any(char.isalpha() for char in text) or identifier.classify(text)[0] == expected:
         return 0.0
     ranking = dict(identifier.rank(text))
@@ -118,7 +121,7 @@ def _margin(identifier: Any, text: str, expected: str) -> float:
     near = kin(expected)
     far = max((score for name, score in ranking.items() if name not in near), default=own)
     close = max((score for name, score in ranking.items() if name in near), default=own)
-    return max(0.0, (far - own) * scale, (close - own) * scale - KIN_HANDICAP)
+    return max(0.0, float(far - own) * scale, float(close - own) * scale - handicap)
 
 
 @lru_cache(maxsize=1)

@@ -19,9 +19,9 @@ largest answer counts:
 - *script*: words in a script that neither the target nor the Latin alphabet uses.
 
 Shares below `FAINTEST` are 0: titles, quotations and names of firms are copied in good
-translations. A language that identification does not know (`basis`) leaves the copies, which must
-then be half of the text, and the script. Words of scripts without spaces are half a character each
-to two: a character counts as half a word.
+translations. For a target that identification does not know (`basis`) there are only the copies,
+which must then be half of the text, and the script. A character of a script without spaces counts
+as half a word. From a language into itself nothing is a copy.
 
 Limits: single foreign words in a good sentence, texts below three words, and a mixture of the
 target's language with a third one are not seen; neither are Simplified for Traditional Chinese.
@@ -47,9 +47,8 @@ SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language 
 _UNSPACED_WORD = 0.5  # words in a character of a script without spaces
 _SHORT_QUOTATION = 5  # words; such are titles, and often kept
 # addresses, paths and code: letters on both sides of a mark that joins no words of a language
-_CODE = re.compile(
-    r"[!-~]*(?:[A-Za-z0-9)*][.:/@_=\\\\]|[/~.])[A-Za-z0-9][!-~]*|\b[a-z]+[A-Z][!-~]*"
-)
+_CODE_MARK = re.compile(r"[A-Za-z0-9)*][.:/@_=\\][A-Za-z0-9]|(?<![!-~])[/~.][A-Za-z0-9]|[a-z][A-Z]")
+_CODE = re.compile(r"[!-~]+")  # with a mark inside
 _QUOTES = frozenset('"“”„«»「『')
 _QUOTATION = re.compile(r'"[^"]*"|[“„][^“”„]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』')
 _MOST = 0.5
@@ -65,6 +64,7 @@ class Margins:
 
     copied: float = 0.7
     foreign: float = 1.0
+    kin: float = 0.5  # by how much more, if the other language is a near relation
     names: float = 3.5  # of a copy of more than half, names and all
 
 
@@ -85,8 +85,6 @@ def untranslated_share(
     """One share in [0, 1] for every segment; without sources, copies are not looked for."""
     if sources is not None and len(sources) != len(hypotheses):
         raise UsageError(f"{len(hypotheses)} hypotheses but {len(sources)} sources.")
-    if pair.source.base == pair.target.base:
-        return np.zeros(len(hypotheses))  # paraphrases, modernised or simplified text
     givens = sources if sources is not None else [""] * len(hypotheses)
     rows = list(zip(givens, hypotheses, strict=True))
     distinct = list(dict.fromkeys(rows))
@@ -99,7 +97,8 @@ class _Text(NamedTuple):
     words: list[str]  # as they stand
     folded: list[str]
     weights: list[float]
-    telling: list[bool]  # words that are no names
+    small: list[bool]  # without a capital, as in every script that has none
+    telling: list[bool]  # of these, words that are part of no name or title
 
 
 class _Copy(NamedTuple):
@@ -108,7 +107,8 @@ class _Copy(NamedTuple):
     share: float
     text: str
     telling: str
-    amount: float  # of telling words
+    small: float  # how many words have no capital
+    amount: float  # how many are telling
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,9 @@ class _Judge:
         shares = [self._in_other_script(text) for text in texts]
         for i, share in enumerate(self._copied(rows, texts)):
             shares[i] = max(shares[i], share)
-        for i in self._in_another_language(rows, texts):
-            shares[i] = 1.0
+        rest = [i for i, share in enumerate(shares) if share < _WHOLE]
+        for i in self._in_another_language([rows[i] for i in rest], [texts[i] for i in rest]):
+            shares[rest[i]] = 1.0
         return [share if share >= FAINTEST else 0.0 for share in shares]
 
     def _in_other_script(self, text: _Text) -> float:
@@ -141,18 +142,20 @@ class _Judge:
             if source and (copy := _copy(_read(source), text)) is not None
         }
         shares = [0.0] * len(rows)
-        if not copies:
-            return shares
         source, target = self.pair.source.base, self.pair.target.base
-        if not self.identifies or source not in language.known():
+        if not copies or source == target:  # a paraphrase, or simplified text
+            return shares
+        if not self.identifies:
             for i, copy in copies.items():
                 shares[i] = copy.share if copy.share >= _MOST and copy.amount >= 2 else 0.0
             return shares
-        telling = language.margins([c.telling for c in copies.values()], target, [source])
-        whole = language.margins([c.text for c in copies.values()], target, [source])
+        rivals = [source] if source in language.known() else None
+        kin = self.limits.kin
+        telling = language.margins([c.telling for c in copies.values()], target, rivals, kin)
+        whole = language.margins([c.text for c in copies.values()], target, rivals, kin)
         for (i, copy), of_telling, of_all in zip(copies.items(), telling, whole, strict=True):
             plain = copy.amount >= 2 and of_telling >= self.limits.copied
-            named = copy.amount > 0 and copy.share >= _MOST and of_all >= self.limits.names
+            named = copy.small > 0 and copy.share >= _MOST and of_all >= self.limits.names
             shares[i] = copy.share if plain or named else 0.0
         return shares
 
@@ -163,10 +166,10 @@ class _Judge:
         if not self.identifies:
             return []
         target, limits = self.pair.target.base, self.limits
-        full = language.margins([text for _, text in rows], target)
+        full = language.margins([text for _, text in rows], target, handicap=limits.kin)
         suspects = np.flatnonzero(full >= limits.foreign).tolist()
         cores = [_core(_read(rows[i][0]), texts[i]) for i in suspects]
-        again = language.margins([text for text, _ in cores], target)
+        again = language.margins([text for text, _ in cores], target, handicap=limits.kin)
         return [
             i
             for i, (_, named), margin in zip(suspects, cores, again, strict=True)
@@ -219,6 +222,7 @@ def _copy(source: _Text, text: _Text) -> _Copy | None:
         sum(text.weights[i] for i in rows) / sum(text.weights),
         _joined([text.words[i] for i in rows]),
         _joined([text.words[i] for i in telling]),
+        sum(text.weights[i] for i in rows if text.small[i]),
         sum(text.weights[i] for i in telling),
     )
 
@@ -232,24 +236,30 @@ def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
 def _read(text: str) -> _Text:
     if text.isupper():  # a headline in capitals: nothing marks its names
         text = text.lower()
-    words, telling = [], []
-    for quoted, part in _parts(text):
+    words, quoted = [], []
+    for in_quotes, part in _parts(text):
         found = _word_finder()(part)
         words += found
-        telling += [not quoted and not word[0].isupper() for word in found]
+        quoted += [in_quotes] * len(found)
+    if 2 * sum(quoted) > len(words):  # dialogue, not a title
+        quoted = [False] * len(words)
+    small = [not word[0].isupper() for word in words]
+    telling = [a and not b for a, b in zip(small, quoted, strict=True)]
     for i in _inside_names(words):
         telling[i] = False
     return _Text(
         words,
         [word.casefold() for word in words],
         [_UNSPACED_WORD if _is_unspaced(word) else 1.0 for word in words],
+        small,
         telling,
     )
 
 
 def _parts(text: str) -> list[tuple[bool, str]]:
     """The text without addresses and code, cut at short quotations: (quoted, part)."""
-    text = _CODE.sub(" ", text)
+    if _CODE_MARK.search(text):
+        text = _CODE.sub(lambda run: " " if _CODE_MARK.search(run[0]) else run[0], text)
     if _QUOTES.isdisjoint(text):
         return [(False, text)]
     parts, end = [], 0
