@@ -5,7 +5,7 @@
     python bench/untranslated.py --data DIR --parallel      # DIR holds parallel/XX-en.tsv.zst
     python bench/untranslated.py --data DIR --identifiers   # beside other identifiers, if installed
 
-One row per direction, both ways:
+One row per direction:
 
 - *false alarm*: references, given with their sources, of which any part is called untranslated;
 - *copy*: sources of more than five words, given as their own translation, with a share below .9;
@@ -14,8 +14,8 @@ One row per direction, both ways:
 - *75, 50, 25*: the mean share of references of which that part is as in the source, and how many
   of them got 0.
 
-WMT texts of a year are read from all files. Parallel text is read from the origins that are
-written by people sentence by sentence (tatoeba, ud-pud, tico19), 1,000 lines per language at most.
+Parallel text is taken both ways, from the origins that were written sentence by sentence
+(tatoeba, ud-pud, tico19), 1,000 lines per language at most.
 Percentages throughout; `speed` is in sentences per second of one processor.
 """
 
@@ -45,7 +45,7 @@ _LONG = 5  # words; shorter copies are judged cautiously
 
 
 def wmt(folder: Path, year: int) -> dict[str, Rows]:
-    """{direction: (source, reference)} of every test set of a year, and of its inverse."""
+    """{direction: (source, reference)} of every test set of a year."""
     found: dict[str, Rows] = {}
     for file in sorted((folder / "wmt" / f"wmt{year}").glob("*.tsv.gz")):
         with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
@@ -53,7 +53,7 @@ def wmt(folder: Path, year: int) -> dict[str, Rows]:
             rows = [line.rstrip("\n").split("\t")[1:3] for line in lines]
         # WMT17 is distributed with HTML escapes, some twice
         pairs = [(row[0], html.unescape(html.unescape(row[1]))) for row in rows]
-        _enter(found, file.name.split(".")[0], pairs)
+        found[file.name.split(".")[0]] = _filled(pairs)
     return found
 
 
@@ -79,10 +79,14 @@ def _rows(lines: io.TextIOWrapper) -> Iterator[list[str]]:
 
 
 def _enter(found: dict[str, Rows], pair: str, rows: Rows) -> None:
-    rows = [(a, b) for a, b in rows if a.strip() and b.strip()]
+    rows = _filled(rows)
     source, target = pair.split("-")
     found.setdefault(pair, []).extend(rows)
     found.setdefault(f"{target}-{source}", []).extend((b, a) for a, b in rows)
+
+
+def _filled(rows: Rows) -> Rows:
+    return [(a, b) for a, b in rows if a.strip() and b.strip()]
 
 
 def is_long(text: str) -> bool:

@@ -29,28 +29,21 @@ target's language with a third one are not seen; neither are Simplified for Trad
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mtgauge.errors import UsageError
 from mtgauge.text import language
 from mtgauge.text.codes import Language, LanguagePair
-from mtgauge.text.words import UNSPACED
+from mtgauge.text.telling import Text, joined, read
 
 FAINTEST = 0.15  # smaller shares are 0
 SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
-_UNSPACED_WORD = 0.5  # words in a character of a script without spaces
-_SHORT_QUOTATION = 5  # words; such are titles, and often kept
-# addresses, paths and code: letters on both sides of a mark that joins no words of a language
-_CODE_MARK = re.compile(r"[A-Za-z0-9)*][.:/@_=\\][A-Za-z0-9]|(?<![!-~])[/~.][A-Za-z0-9]|[a-z][A-Z]")
-_CODE = re.compile(r"[!-~]+")  # with a mark inside
-_QUOTES = frozenset('"“”„«»「『')
-_QUOTATION = re.compile(r'"[^"]*"|[“„][^“”„]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』')
 _MOST = 0.5
 _WHOLE = 0.9  # share of words from the source from which a text is all copy
 
@@ -93,12 +86,13 @@ def untranslated_share(
     return np.array([found[row] for row in rows], dtype=np.float64)
 
 
-class _Text(NamedTuple):
-    words: list[str]  # as they stand
-    folded: list[str]
-    weights: list[float]
-    small: list[bool]  # without a capital, as in every script that has none
-    telling: list[bool]  # of these, words that are part of no name or title
+def is_foreign(texts: Sequence[str], expected: Language) -> NDArray[np.bool_]:
+    """For every text of a column whether it is surely not in the language it is said to be in.
+
+    >>> is_foreign(["Où est la gare, s'il vous plaît ?", "Paris"], Language("en")).tolist()
+    [True, False]
+    """
+    return untranslated_share(None, texts, LanguagePair(Language("und"), expected)) >= _MOST
 
 
 class _Copy(NamedTuple):
@@ -118,7 +112,7 @@ class _Judge:
     identifies: bool
 
     def shares(self, rows: Sequence[tuple[str, str]]) -> list[float]:
-        texts = [_read(text) for _, text in rows]
+        texts = [read(text) for _, text in rows]
         shares = [self._in_other_script(text) for text in texts]
         for i, share in enumerate(self._copied(rows, texts)):
             shares[i] = max(shares[i], share)
@@ -127,19 +121,23 @@ class _Judge:
             shares[rest[i]] = 1.0
         return [share if share >= FAINTEST else 0.0 for share in shares]
 
-    def _in_other_script(self, text: _Text) -> float:
-        scripts = self.pair.target.scripts
-        if not scripts or all(map(str.isascii, text.words)):
-            return 0.0
-        foreign = _foreign_letter(scripts | {"Latn"}).search
-        found = sum(w for word, w in zip(text.words, text.weights, strict=True) if foreign(word))
+    def _in_other_script(self, text: Text) -> float:
+        words = zip(text.words, text.weights, strict=True)
+        found = sum(weight for word, weight in words if self._is_strange(word))
         return found / max(sum(text.weights), SHORTEST)
 
-    def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[_Text]) -> list[float]:
+    def _is_strange(self, word: str) -> bool:
+        """Whether a word is in a script that is neither the target's nor Latin."""
+        scripts = self.pair.target.scripts
+        if word.isascii() or not scripts:
+            return False
+        return _foreign_letter(scripts | {"Latn"}).search(word) is not None
+
+    def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]) -> list[float]:
         copies = {
             i: copy
             for i, ((source, _), text) in enumerate(zip(rows, texts, strict=True))
-            if source and (copy := _copy(_read(source), text)) is not None
+            if source and (copy := _copy(read(source), text)) is not None
         }
         shares = [0.0] * len(rows)
         source, target = self.pair.source.base, self.pair.target.base
@@ -160,7 +158,7 @@ class _Judge:
         return shares
 
     def _in_another_language(
-        self, rows: Sequence[tuple[str, str]], texts: Sequence[_Text]
+        self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]
     ) -> list[int]:
         """Rows that are in another language as they stand, and without names and copied words."""
         if not self.identifies:
@@ -168,7 +166,7 @@ class _Judge:
         target, limits = self.pair.target.base, self.limits
         full = language.margins([text for _, text in rows], target, handicap=limits.kin)
         suspects = np.flatnonzero(full >= limits.foreign).tolist()
-        cores = [_core(_read(rows[i][0]), texts[i]) for i in suspects]
+        cores = [_core(read(rows[i][0]), self._in_own_script(texts[i])) for i in suspects]
         again = language.margins([text for text, _ in cores], target, handicap=limits.kin)
         return [
             i
@@ -176,8 +174,15 @@ class _Judge:
             if margin >= (limits.names if named else limits.foreign)
         ]
 
+    def _in_own_script(self, text: Text) -> Text:
+        """The text without words in other scripts, unless they are most of it."""
+        if not 0 < self._in_other_script(text) < _MOST:
+            return text
+        kept = [i for i, word in enumerate(text.words) if not self._is_strange(word)]
+        return text.take(kept)
 
-def _core(source: _Text, text: _Text) -> tuple[str, bool]:
+
+def _core(source: Text, text: Text) -> tuple[str, bool]:
     """The words that tell a language, none from the source; whether there are names among them.
 
     Where nearly all stand in the source, in whatever order, they are what there is to ask. "" if
@@ -187,18 +192,18 @@ def _core(source: _Text, text: _Text) -> tuple[str, bool]:
     words = list(zip(text.words, text.folded, text.weights, text.telling, strict=True))
     own = [(word, weight, tells) for word, fold, weight, tells in words if fold not in theirs]
     if sum(weight for _, weight, tells in own if tells) >= SHORTEST:
-        return _joined([word for word, _, tells in own if tells]), False
+        return joined([word for word, _, tells in own if tells]), False
     telling = [(word, fold in theirs, weight) for word, fold, weight, tells in words if tells]
     amount = sum(weight for _, _, weight in telling)
     copied = sum(weight for _, from_source, weight in telling if from_source)
     if amount >= SHORTEST and copied >= _WHOLE * amount:
-        return _joined([word for word, _, _ in telling]), False
+        return joined([word for word, _, _ in telling]), False
     if sum(weight for _, weight, _ in own) > SHORTEST:
-        return _joined([word for word, _, _ in own]), True
+        return joined([word for word, _, _ in own]), True
     return "", False
 
 
-def _copy(source: _Text, text: _Text) -> _Copy | None:
+def _copy(source: Text, text: Text) -> _Copy | None:
     """What stands in the source in the same order, at least `SHORTEST` words at a time."""
     size = min(int(SHORTEST), len(source.words))
     if size < SHORTEST or len(text.words) < size:
@@ -220,8 +225,8 @@ def _copy(source: _Text, text: _Text) -> _Copy | None:
     telling = [i for i in rows if text.telling[i]]
     return _Copy(
         sum(text.weights[i] for i in rows) / sum(text.weights),
-        _joined([text.words[i] for i in rows]),
-        _joined([text.words[i] for i in telling]),
+        joined([text.words[i] for i in rows]),
+        joined([text.words[i] for i in telling]),
         sum(text.weights[i] for i in rows if text.small[i]),
         sum(text.weights[i] for i in telling),
     )
@@ -232,88 +237,6 @@ def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-@lru_cache(maxsize=4096)
-def _read(text: str) -> _Text:
-    if text.isupper():  # a headline in capitals: nothing marks its names
-        text = text.lower()
-    words, quoted = [], []
-    for in_quotes, part in _parts(text):
-        found = _word_finder()(part)
-        words += found
-        quoted += [in_quotes] * len(found)
-    if 2 * sum(quoted) > len(words):  # dialogue, not a title
-        quoted = [False] * len(words)
-    small = [not word[0].isupper() for word in words]
-    telling = [a and not b for a, b in zip(small, quoted, strict=True)]
-    for i in _inside_names(words):
-        telling[i] = False
-    return _Text(
-        words,
-        [word.casefold() for word in words],
-        [_UNSPACED_WORD if _is_unspaced(word) else 1.0 for word in words],
-        small,
-        telling,
-    )
-
-
-def _parts(text: str) -> list[tuple[bool, str]]:
-    """The text without addresses and code, cut at short quotations: (quoted, part)."""
-    if _CODE_MARK.search(text):
-        text = _CODE.sub(lambda run: " " if _CODE_MARK.search(run[0]) else run[0], text)
-    if _QUOTES.isdisjoint(text):
-        return [(False, text)]
-    parts, end = [], 0
-    for match in _QUOTATION.finditer(text):
-        short = len(match[0].split()) <= _SHORT_QUOTATION
-        parts += [(False, text[end : match.start()]), (short, match[0])]
-        end = match.end()
-    return [*parts, (False, text[end:])]
-
-
-def _inside_names(words: Sequence[str]) -> list[int]:
-    """Small short words between two with capitals: Lord of the Rings, Jeff van der Eems."""
-    inside: list[int] = []
-    last: int | None = None
-    for i, word in enumerate(words):
-        if word[0].isupper():
-            if last is not None and 1 < i - last <= 3:
-                inside += range(last + 1, i)
-            last = i
-        elif len(word) > 3:
-            last = None
-    return inside
-
-
-def _joined(words: Sequence[str]) -> str:
-    """A text of these words, with spaces where the script has them."""
-    parts: list[str] = []
-    for word in words:
-        parts += [word] if _is_unspaced(word) else [" ", word, " "]
-    return "".join(parts).replace("  ", " ").strip()
-
-
-def _is_unspaced(word: str) -> bool:
-    return word[0] > "\u0dff" and _unspaced().match(word) is not None
-
-
-@cache
-def _unspaced() -> Any:
-    import regex
-
-    return regex.compile(f"[{UNSPACED}]")
-
-
-@cache
-def _word_finder() -> Any:
-    """Words without numbers and marks; each character of a script without spaces is one."""
-    import regex
-
-    letter = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}]"
-    return regex.compile(
-        rf"(?<![\p{{N}}_])(?:{letter})+(?:['’-](?:{letter})+)*(?![\p{{N}}_])|[{UNSPACED}]\p{{M}}*"
-    ).findall
-
-
 @lru_cache(maxsize=64)
 def _foreign_letter(scripts: frozenset[str]) -> Any:
     import regex
@@ -321,11 +244,3 @@ def _foreign_letter(scripts: frozenset[str]) -> Any:
     named = sorted(scripts | {"Common", "Inherited"})
     kept = "".join(rf"\p{{Script={script}}}" for script in named)
     return regex.compile(rf"[^{kept}\P{{L}}]")
-
-
-def foreign_share(texts: Sequence[str], expected: Language) -> float:
-    """Share of the texts of a column that are not in the language they are said to be in."""
-    pair = LanguagePair(Language("und"), expected)
-    judged = [text for text in texts if text.strip()]
-    shares = untranslated_share(None, judged, pair)
-    return float((shares >= 0.5).mean()) if len(judged) else 0.0
