@@ -44,7 +44,7 @@ from mtgauge.text.telling import Text, joined, read
 
 FAINTEST = 0.15  # smaller shares are 0
 SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
-_MOST = 0.5
+_MOST, _A_QUARTER = 0.5, 0.25
 _WHOLE = 0.9  # share of words from the source from which a text is all copy
 
 
@@ -152,7 +152,8 @@ class _Judge:
         telling = language.margins([c.telling for c in copies.values()], target, rivals, kin)
         whole = language.margins([c.text for c in copies.values()], target, rivals, kin)
         for (i, copy), of_telling, of_all in zip(copies.items(), telling, whole, strict=True):
-            plain = copy.amount >= 2 and of_telling >= self.limits.copied
+            enough = 2 if copy.share >= _A_QUARTER else 3  # a title without quotation marks
+            plain = copy.amount >= enough and of_telling >= self.limits.copied
             named = copy.small > 0 and copy.share >= _MOST and of_all >= self.limits.names
             shares[i] = copy.share if plain or named else 0.0
         return shares
