@@ -12,7 +12,7 @@ addresses, paths and code are no words at all. In scripts without capitals every
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ _SHORT_QUOTATION = 5  # words; such are titles, and often kept
 # addresses, paths and code: letters on both sides of a mark that joins no words of a language
 _CODE_MARK = re.compile(r"[A-Za-z0-9)*][.:/@_=\\][A-Za-z0-9]|(?<![!-~])[/~.][A-Za-z0-9]|[a-z][A-Z]")
 _CODE = re.compile(r"[!-~]+")  # with a mark inside
+_NO_WORD = re.compile(r"[\d_]")
 _QUOTES = frozenset('"“”„«»「『')
 _QUOTATION = re.compile(r'"[^"]*"|[“„][^“”„]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』')
 
@@ -48,16 +49,23 @@ class Text(NamedTuple):
 def read(text: str) -> Text:
     if text.isupper():  # a headline in capitals: nothing marks its names
         text = text.lower()
-    words, quoted = [], []
+    words: list[str] = []
+    quoted: list[bool] = []
+    follows: list[bool] = []  # the word before, with nothing but a space between
     for in_quotes, part in _parts(text):
-        found = _word_finder()(part)
-        words += found
-        quoted += [in_quotes] * len(found)
+        end = None
+        for match in _word_finder()(part):
+            if not match[0].isalpha() and _NO_WORD.search(match[0]):
+                continue
+            words.append(match[0])
+            quoted.append(in_quotes)
+            follows.append(end is not None and part[end : match.start()] == " ")
+            end = match.end()
     if 3 * sum(quoted) > 2 * len(words):  # dialogue, not a title
         quoted = [False] * len(words)
     small = [not (word[0].isupper() or q) for word, q in zip(words, quoted, strict=True)]
     telling = small.copy()
-    for i in _inside_names(words):
+    for i in _inside_names(words, follows):
         telling[i] = False
     return Text(
         words,
@@ -82,11 +90,13 @@ def _parts(text: str) -> list[tuple[bool, str]]:
     return [*parts, (False, text[end:])]
 
 
-def _inside_names(words: Sequence[str]) -> list[int]:
+def _inside_names(words: Sequence[str], follows: Sequence[bool]) -> list[int]:
     """Small short words between two with capitals: Lord of the Rings, Jeff van der Eems."""
     inside: list[int] = []
     last: int | None = None
     for i, word in enumerate(words):
+        if not follows[i]:
+            last = None
         if word[0].isupper():
             if last is not None and 1 < i - last <= 3:
                 inside += range(last + 1, i)
@@ -116,12 +126,12 @@ def _unspaced() -> Any:
 
 
 @cache
-def _word_finder() -> Callable[[str], list[str]]:
-    """Words without numbers and marks; each character of a script without spaces is one."""
+def _word_finder() -> Callable[[str], Iterable[re.Match[str]]]:
+    """Words without marks, those with digits among them; each character of a script without spaces is one."""
     import regex
 
-    letter = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}]"
-    find: Callable[[str], list[str]] = regex.compile(
-        rf"(?<![\p{{N}}_])(?:{letter})+(?:['’-](?:{letter})+)*(?![\p{{N}}_])|[{UNSPACED}]\p{{M}}*"
-    ).findall
+    run = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])++"
+    find: Callable[[str], Iterable[re.Match[str]]] = regex.compile(
+        rf"{run}(?:['’-]{run})*+|[{UNSPACED}]\p{{M}}*"
+    ).finditer
     return find
