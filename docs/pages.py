@@ -15,6 +15,7 @@ it printed. Examples of a page run one after the other in one folder, which `lay
 from __future__ import annotations
 
 import argparse
+import html
 import importlib
 import inspect
 import math
@@ -188,7 +189,7 @@ def write_metric(name: str) -> str:
     lines += ["", "## Options", ""]
     lines += ["| option | default | values |", "| --- | --- | --- |"] if options else ["None."]
     for key, default in options.items():
-        values = " or ".join(dict.fromkeys(_values(hints.get(key, str))))
+        values = ", ".join(dict.fromkeys(_values(hints.get(key, str))))
         lines.append(f"| `{key}` | {_code(registry.format_value(default))} | {values} |")
     if cls.__doc__:
         lines += ["", inspect.cleandoc(cls.__doc__)]
@@ -262,7 +263,7 @@ def _values(hint: Any) -> list[str]:
 
 
 def _in_table(text: str) -> str:
-    return text.replace("|", "\\|")
+    return html.escape(text, quote=False).replace("|", "\\|")
 
 
 def _code(text: str) -> str:
@@ -281,7 +282,7 @@ def _help(parser: argparse.ArgumentParser, depth: int = 2) -> list[str]:
         names = ", ".join(f"`{name}`" for name in action.option_strings) or f"`{_value(action)}`"
         value = f" `{_value(action)}`" if action.option_strings and action.nargs != 0 else ""
         text = (action.help or "") % {**vars(action), "prog": parser.prog}
-        lines.append(f"| {_in_table(names + value)} | {_in_table(text)} |")
+        lines.append(f"| {names}{value} | {_in_table(text)} |")
     if parser.epilog:
         lines += ["", "```{.text .usage}", inspect.cleandoc(parser.epilog), "```"]
     for action in parser._actions:
