@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 DOCS := $(VENV)/docs.stamp
-SOURCES := src tests bench docs/*.py
+SOURCES := src tests bench recipes docs/*.py
 
 .PHONY: demo test lint bench docs dist clean
 

@@ -24,7 +24,7 @@ from mtgauge.meta import accuracy
 from mtgauge.meta.significance import permutation_test
 from mtgauge.stats.bootstrap import SEED, draw_counts
 from mtgauge.stats.correlation import FloatArray
-from mtgauge.stats.resample import Statistic, bootstrap
+from mtgauge.stats.correlation_bootstrap import Statistic, resampled_correlations
 
 SCIPY: dict[Statistic, Callable[[FloatArray, FloatArray], float]] = {
     "pearson": lambda x, y: float(stats.pearsonr(x, y).statistic),
@@ -57,9 +57,11 @@ def resampling(scores: FloatArray, human: FloatArray, resamples: int) -> tuple[f
         def loop(function: Callable[[FloatArray, FloatArray], float] = function) -> FloatArray:
             return np.array([[function(x[r], human[r]) for x in scores] for r in rows])
 
-        ours = timed(lambda name=name: bootstrap(scores, human, name, resamples))  # type: ignore[misc]
+        ours = timed(lambda name=name: resampled_correlations(scores, human, name, resamples))  # type: ignore[misc]
         theirs = timed(loop, repeats=1) * resamples / some
-        gap = float(np.abs(bootstrap(scores, human, name, resamples)[:some] - loop()).max())
+        gap = float(
+            np.abs(resampled_correlations(scores, human, name, resamples)[:some] - loop()).max()
+        )
         if gap > 1e-9:
             raise SystemExit(f"{name}: ours and scipy's differ by {gap}")
         show(f"bootstrap of {name}", ours, theirs)

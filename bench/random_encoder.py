@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.tokens.hub import quiet
+from mtgauge.encode.hub import quiet
 
 SIZES = {"small": (6, 384, 12, 1536), "base": (12, 768, 12, 3072)}
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -63,7 +63,7 @@ def int8_of(folder: Path, out: Path) -> None:
     from tokenizers import Tokenizer
     from transformers import BertModel
 
-    from mtgauge.encode.tokens.embedded import fingerprint
+    from mtgauge.encode.model_folder import fingerprint
     from mtgauge.train.nets.transformer import Encoder, Shape
     from mtgauge.train.onnx.export import sample_inputs
     from mtgauge.train.onnx.graph import encoder_graph
@@ -90,7 +90,7 @@ def int8_of(folder: Path, out: Path) -> None:
         "layers": shape.layers,
         "max_length": shape.positions,
         "special_tokens": {"pad": "[PAD]"},
-        "fingerprint": fingerprint(out),
+        "fingerprint": fingerprint(out, "encoder"),
     }
     (out / "card.json").write_text(json.dumps(card), encoding="utf-8")
 

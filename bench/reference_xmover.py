@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyemd import emd_with_flow
 
-from mtgauge.encode.tokens.hub import quiet
+from mtgauge.encode.hub import quiet
 
 FloatArray = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.tokens.pairs import Packer
-from mtgauge.metrics._trained import model_folder
+from mtgauge.models import shipped
 from mtgauge.train.judged.codes import Inputs, code
 from mtgauge.train.judged.rows import Rows
 from mtgauge.train.loop.loop import Plan, fit
@@ -64,7 +64,7 @@ def peer(packer: Packer, model: Regressor, views: list[list[tuple[str, str]]]) -
 
 
 def scoring(n: int) -> None:
-    folder = model_folder("embedded", "encoder")
+    folder = shipped("encoder")
     packer = Packer.of(Tokenizer.from_file(str(folder / "tokenizer.json")), 160)
     model = Regressor(
         EmbeddedPairs(encoder_from_onnx(folder / "model.onnx")), ("src", "ref"), "compare", "mlp"

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mtgauge.encode.tokens.embedded import fingerprint
+from mtgauge.encode.model_folder import fingerprint
 
 WORDS = (
     "the cat dog house sat on a mat is big red die katze der hund das haus saß auf matte ist groß "
@@ -98,16 +98,25 @@ def gpt_model(vocabulary: int) -> Any:
     return GPT2LMHeadModel(config).eval()
 
 
+# Models are exported layer by layer: the exporter cannot follow how transformers makes its masks.
+
+
+def _state(output: Any) -> Any:
+    """What a layer returns: a tensor in transformers 5, a tuple in 4."""
+    return output[0] if isinstance(output, tuple) else output
+
+
 class _Layers(torch.nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-        # An explicit 4-D mask keeps the exporter away from mask-building helpers.
         bias = (1.0 - attention_mask[:, None, None, :].float()) * -1e9
-        output = self.model(input_ids=input_ids, attention_mask=bias, output_hidden_states=True)
-        return tuple(output.hidden_states)
+        states = [self.model.embeddings(input_ids)]
+        for layer in self.model.encoder.layer:
+            states.append(_state(layer(states[-1], bias)))
+        return tuple(states)
 
 
 class _Logprobs(torch.nn.Module):
@@ -116,10 +125,12 @@ class _Logprobs(torch.nn.Module):
         self.model = model
 
     def forward(self, input_ids: Any) -> Any:
-        length = input_ids.shape[1]
+        length, body = input_ids.shape[1], self.model.transformer
         causal = torch.full((length, length), -1e9).triu(1)[None, None]
-        output = self.model(input_ids=input_ids, attention_mask=causal, use_cache=False)
-        logits = output.logits[:, :-1]
+        state = body.wte(input_ids) + body.wpe(torch.arange(length))
+        for block in body.h:
+            state = _state(block(state, attention_mask=causal))
+        logits = self.model.lm_head(body.ln_f(state))[:, :-1]
         chosen = logits.gather(2, input_ids[:, 1:, None])[..., 0]
         return chosen - logits.logsumexp(2)
 
@@ -148,7 +159,7 @@ def _save_hub(model: Any, tokenizer: Tokenizer, folder: Path, **special: str) ->
 
 
 def write_card(folder: Path, **card: Any) -> None:
-    card = {"fingerprint": fingerprint(folder), **card}
+    card = {"fingerprint": fingerprint(folder, card["kind"]), **card}
     (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
 
 

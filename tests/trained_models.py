@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mtgauge.encode.tokens.embedded import fingerprint
+from mtgauge.encode.model_folder import fingerprint
 from mtgauge.train.embedded.corpus import with_frame
 from mtgauge.train.nets.transformer import Encoder, Shape
 from mtgauge.train.onnx.export import sample_inputs
@@ -51,7 +51,7 @@ def write_encoder(folder: Path) -> Path:
     card = {
         "name": "tiny", "kind": "encoder", "layers": SHAPE.layers, "max_length": SHAPE.positions,
         "languages": ["de", "en", "fr"], "special_tokens": {"pad": "<pad>"},
-        "fingerprint": fingerprint(model),
+        "fingerprint": fingerprint(model, "encoder"),
     }  # fmt: skip
     (model / "card.json").write_text(json.dumps(card), encoding="utf-8")
     return model

@@ -24,8 +24,8 @@ def test_nonsense_pairs_are_refused(pair: str) -> None:
     ("raw", "message"),
     [
         (b"caf\xe9\n", r"a.txt, line 7: byte 4 \(0xe9\) is not UTF-8.*iconv"),
-        (b"a\0b\n", "line 7: the line holds a NUL"),
-        (b"a\rb\n", r"carriage return stands inside the line \(character 2\)"),
+        (b"a\0b\n", "line 7: character 2 is a NUL"),
+        (b"a\rb\n", r"character 2 is a carriage return inside the text"),
     ],
 )
 def test_faults_name_file_line_and_remedy(raw: bytes, message: str) -> None:
@@ -122,3 +122,18 @@ def test_scripts(lang: str, text: str, expected: bool) -> None:
 
 def test_languages_of_two_scripts_are_not_checked() -> None:
     assert checks.expected_letters("sr") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\u200b", "\ufeff\u200d ", "\xad\u2060", "\u3164", "\x1b"]
+)
+def test_invisible_text_is_empty(text: str) -> None:
+    assert checks.is_blank(text)
+    watch = checks.Watch()
+    watch.look({"a": [text]}, None, None)
+    assert watch.notes("a") == {"empty": 1}
+
+
+@pytest.mark.parametrize("text", ["a", "\u200ba", ".", "中", "\u0301", "👍\ufe0f", "‎א"])
+def test_visible_text_is_not(text: str) -> None:
+    assert not checks.is_blank(text)

@@ -63,7 +63,7 @@ def test_column_order_is_free_and_references_may_be_several(tmp_path):
         ([HEADER, LINES[0].replace("0.8", "inf")], "line 2: column human: 'inf' is not a number"),
         ([HEADER, LINES[0].replace("de-en", "german")], "line 2: column lp: 'german'"),
         ([HEADER, LINES[0], LINES[0]], "line 3: columns system and sid repeat line 2"),
-        ([HEADER.replace("raw", "human")], "line 1: column 'human' stands twice"),
+        ([HEADER.replace("raw", "human")], "line 1: two columns are called 'human'"),
     ],
 )
 def test_schema_errors_name_file_line_and_column(tmp_path, lines, message):
@@ -132,7 +132,7 @@ def test_scores_at_segment_level_are_matched_by_system_and_sid(tmp_path):
     data = judgements.read(_file(tmp_path, [HEADER, *LINES]))
     path = tmp_path / "scores.tsv"
     path.write_text("lp\tsystem\tsid\tmine\nde-en\tb\t1\t0.5\nde-en\ta\t1\t0.7\n")
-    german, czech = scores.read_scores(path).attach(data)
+    german, czech = scores.attach(data, scores.read_scores(path))
     assert german.scores["mine"][:2].tolist() == [0.7, 0.5]
     assert np.isnan(german.scores["mine"][2]), "not scored is not 0"
     assert np.isnan(czech.scores["mine"]).all()
@@ -142,21 +142,21 @@ def test_a_plain_list_of_scores_follows_the_lines_of_the_data(tmp_path):
     data = judgements.read(_file(tmp_path, [HEADER, *LINES]))
     path = tmp_path / "mine.txt"
     path.write_text("1\n2\n3\n4\n")
-    german, czech = scores.read_scores(path).attach(data)
+    german, czech = scores.attach(data, scores.read_scores(path))
     assert german.scores["mine"].tolist() == [1.0, 2.0, 4.0]
     assert czech.scores["mine"].tolist() == [3.0]
     path.write_text("1\n" * 8)
     with pytest.raises(UsageError, match="one TSV of judged segments"):
-        scores.read_scores(path).attach([*data, *data])
+        scores.attach([*data, *data], scores.read_scores(path))
     path.write_text("1\n2\n")
     with pytest.raises(InputError, match="2 scores for 4 judged segments"):
-        scores.read_scores(path).attach(data)
+        scores.attach(data, scores.read_scores(path))
 
 
 def test_a_table_with_human_scores_stands_alone(tmp_path):
     path = tmp_path / "sys19.csv"
     path.write_text(",lp,DA,system,BLEU,segid\n0,de-en,0.1,a,30.5,7\n1,de-en,0.2,b,,7\n")
-    (found,) = scores.read_scores(path).judgements()
+    (found,) = scores.read_scores(path)
     assert found.system_human == {"a": 0.1, "b": 0.2}
     assert found.system_scores == {"BLEU": {"a": 30.5}}
     assert found.dataset == "WMT19"
@@ -165,7 +165,7 @@ def test_a_table_with_human_scores_stands_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lp\tsid\tm\n", "the header needs lp and system"),
+        ("lp\tsid\tm\nde-en\t1\t2\n", "the header needs lp and system"),
         ("lp\tsystem\nde-en\ta\n", "no column of metric scores"),
         ("lp\tsystem\tm\nde-en\ta\tx\n", "line 2: column m: 'x' is not a number"),
         ("lp\tsystem\tm\nde-en\ta\t1\nde-en\ta\t2\n", "line 3: de-en a stands twice"),

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from mtgauge.data import readers
+from mtgauge.data import columns
 from mtgauge.data.corpus import Corpus
 from mtgauge.errors import InputError, UsageError
 
@@ -22,7 +22,7 @@ def put(path: Path, text: str) -> str:
 
 
 def read(argument: str, role: str = "system") -> list[list[object]]:
-    return [list(column) for column in readers.column(argument, role)]
+    return [list(column) for column in columns.column(argument, role)]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "sys.en", "noending"])
@@ -54,27 +54,11 @@ def test_jsonl_with_a_list_of_references(tmp_path: Path) -> None:
     assert chunk.references == [("r", "s"), ("t",)]
 
 
-def test_standard_input_is_read_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b"one\ntwo\n")
-
-        def isatty(self) -> bool:
-            return False
-
-    monkeypatch.setattr(sys, "stdin", Stdin())
-    (column,) = readers.column("-", "system")
-    assert list(column) == ["one", "two"]
-    assert list(column) == ["one", "two"]  # a second pass, for metrics that need one
-    readers.forget_spooled()
-    assert column.path is not None
-    assert not column.path.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.txt", "", "the file is empty"),
-        ("t.tsv", "a\tb\n1\n", r"line 2: 1 cells, but the header names 2 columns"),
+        ("t.tsv", "a\tb\n1\n", "line 2: 1 columns where the header has 2"),
         ("t.tsv", "a\ta\n1\t2\n", "two columns are called 'a'"),
         ("t.tsv", "a\tb\n", "a header but no rows"),
         ("t.csv", 'a,b\n1,"2\n', "not valid CSV"),
@@ -83,6 +67,19 @@ def test_standard_input_is_read_and_forgotten(monkeypatch: pytest.MonkeyPatch) -
         ("t.jsonl", '{"mt": "x"}\n{"hyp": "y"}\n', "line 2: the value of 'mt' is missing"),
         ("t.jsonl", "[1]\n", "not a JSON object"),
         ("b.txt", "a\tb\n" * 30, "looks like a table"),
+        ("t.tsv", "hyp\tHyp\n1\t2\n", "two columns are called 'hyp' and 'Hyp'"),
+        ("t.csv", "hyp;ref\na;b\n", "separated by semicolons, not by commas"),
+        ("t.csv", "hyp\tref\na\tb\n", "separated by tabs, not by commas"),
+        ("t.csv", "\n1,2\n", "line 2: 2 columns where the header has 0"),
+        ("t.jsonl", '{"mt": "x", "mt": "y"}\n', "line 1: the key 'mt' stands twice"),
+        ("t.jsonl", '{"mt": "x", "MT": "y"}\n', "two columns are called 'mt' and 'MT'"),
+        ("t.jsonl", '{"mt": "x"}\n{"mt": "\\ud800"}\n', "line 2: character 1 is half of a surrog"),
+        ("t.jsonl", '{"mt": "x"}\n{"mt": "a\\u0000"}\n', "line 2: character 2 is a NUL"),
+        ("t.jsonl", '{"mt": "x"}\n{"mt": "a\\nb"}\n', "line 2: character 2 is a line feed"),
+        ("t.jsonl", '{"mt": "a\\rb"}\n', "line 1: character 2 is a carriage return"),
+        ("t.jsonl", '{"mt": ["x", "y"]}\n', "the value of 'mt' is list, not text"),
+        ("t.jsonl", '{"mt": ' + "[" * 100_000 + "\n", "not sensible JSON"),
+        ("t.jsonl", '{"mt": ' + "9" * 10_000 + "}\n", "not sensible JSON"),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -96,6 +93,21 @@ def test_damaged_gzip(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(b"line\n" * 10000)[:-20])
     with pytest.raises(InputError, match="damaged after this line"):
         read(str(file))
+
+
+def test_flipped_bytes_in_gzip(tmp_path: Path) -> None:
+    content = bytearray(gzip.compress(bytes(range(65, 91)) * 500 + b"\n"))
+    content[14] ^= 0xFF
+    file = tmp_path / "a.txt.gz"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        read(str(file))
+
+
+@pytest.mark.parametrize("name", ["**.txt", "[.txt", "x" * 300, "a/b/c.txt"])
+def test_odd_names_of_missing_files(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="no such file|cannot be opened"):
+        read(str(tmp_path / name))
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
@@ -126,6 +138,17 @@ def test_systems_are_named_by_as_much_as_tells_them_apart(tmp_path: Path) -> Non
         Corpus.from_arguments([paths[0], paths[0]], None, [])
 
 
+def test_one_file_under_two_names(tmp_path: Path) -> None:
+    one = put(tmp_path / "one.txt", "x\n")
+    (tmp_path / "two.txt").symlink_to(one)
+    with pytest.raises(UsageError, match="systems one and two are the same file"):
+        Corpus.from_arguments([one, str(tmp_path / "two.txt")], None, [])
+    with pytest.raises(UsageError, match="references .* are the same file"):
+        Corpus.from_arguments([put(tmp_path / "h.txt", "x\n")], None, [one, one])
+    table = put(tmp_path / "t.tsv", "a\tb\n1\t2\n")
+    assert list(Corpus.from_arguments([f"{table}:a", f"{table}:b"], None, []).systems) == ["a", "b"]
+
+
 def test_files_of_different_length(tmp_path: Path) -> None:
     lines = ["x" * n for n in (40, 12, 90, 33, 7, 61, 25, 80, 14, 52)]
     ref = put(tmp_path / "ref.txt", "\n".join(lines) + "\n")
@@ -149,3 +172,62 @@ def test_lists_of_the_wrong_shape() -> None:
         Corpus.from_lists([float("nan")])  # type: ignore[list-item]
     with pytest.raises(InputError, match="no segments"):
         Corpus.from_lists([])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"x", "y"},
+        frozenset({"x", "y"}),
+        {"x": 1, "y": 2}.keys(),
+        {1: "x", 2: "y"}.values(),
+        (text for text in ["x", "y"]),
+        iter(["x", "y"]),
+        np.array([["x", "y"]]),
+        b"xy",
+        "xy",
+        3,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_has_no_order_is_refused(values: Any) -> None:
+    two = ["x", "y"]
+    wrong = "is one text|not a list"
+    with pytest.raises(InputError, match=wrong):
+        Corpus.from_lists(values)
+    with pytest.raises(InputError, match=wrong):
+        Corpus.from_lists({"a": values})
+    with pytest.raises(InputError, match=f"sources {wrong}"):
+        Corpus.from_lists(two, sources=values)
+    with pytest.raises(InputError, match=f"references {wrong}"):
+        Corpus.from_lists(two, references=values)
+    with pytest.raises(InputError, match="references is a dict, not a list"):
+        Corpus.from_lists(two, references={"x": "y"})  # type: ignore[arg-type]
+
+
+def test_lists_tuples_arrays_and_series_are_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    for values in (["x", "y"], ("x", "y"), np.array(["x", "y"]), pandas.Series(["x", "y"])):
+        (chunk,) = Corpus.from_lists(values, references=values).chunks(9)
+        assert chunk.systems == {"system": ["x", "y"]}
+        assert chunk.references == [("x",), ("y",)]
+
+
+@pytest.mark.parametrize("bad", ["\ud800", "a\0b", "a\rb", "a\nb", "\udfff!"])
+def test_texts_from_python_pass_the_same_door(bad: str) -> None:
+    for arguments in (
+        {"hypotheses": ["x", bad]},
+        {"hypotheses": ["x", "y"], "sources": ["x", bad]},
+        {"hypotheses": ["x", "y"], "references": ["x", bad]},
+        {"hypotheses": ["x", "y"], "references": [["x"], ["y", bad]]},
+    ):
+        with pytest.raises(InputError, match=r"\[1\]: character \d is"):
+            Corpus.from_lists(**arguments)  # type: ignore[arg-type]
+
+
+def test_alternatives_are_columns_where_every_segment_has_as_many() -> None:
+    even = Corpus.from_lists(["x", "y"], references=[["a", "b"], ["c", "d"]])
+    uneven = Corpus.from_lists(["x", "y"], references=[["a", "b"], ["c"]])
+    assert (len(even.references), len(uneven.references)) == (2, 1)
+    assert next(even.chunks(9)).references == [("a", "b"), ("c", "d")]
+    assert next(uneven.chunks(9)).references == [("a", "b"), ("c",)]

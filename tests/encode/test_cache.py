@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtgauge.encode import Settings
+from mtgauge.encode import EncoderSettings
 from mtgauge.encode.cache import DiskCache
 from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.errors import ResourceError
@@ -45,7 +45,7 @@ def test_the_size_is_limited_and_the_oldest_go(tmp_path: Path) -> None:
 
 
 def test_an_encoder_reads_what_another_process_wrote(tmp_path: Path) -> None:
-    settings = Settings(cache=str(tmp_path))
+    settings = EncoderSettings(cache=str(tmp_path))
     texts = ["the cat sat", "die katze", ""]
     first = OnnxEncoder(encoder_folders()[0], settings).encode(texts)
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mtgauge import encode
-from mtgauge.encode import Settings
+from mtgauge.encode import EncoderSettings
+from mtgauge.encode.model_folder import fingerprint
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.tokens.embedded import OnnxEncoder, fingerprint
-from mtgauge.encode.tokens.encoder import Encoder, Tokens, Vectors, power_means
+from mtgauge.encode.tokens.embedded import OnnxEncoder
+from mtgauge.encode.tokens.encoder import Encoder, Vectors, power_means
 from mtgauge.encode.tokens.hub import HubEncoder
 from mtgauge.errors import ResourceError, UsageError
 from tiny_models import LAYERS, LONGEST, WIDTH, encoder_folders
@@ -31,11 +30,11 @@ TEXTS = [
 
 
 def onnx(**changes: object) -> OnnxEncoder:
-    return OnnxEncoder(encoder_folders()[0], Settings(**changes))  # type: ignore[arg-type]
+    return OnnxEncoder(encoder_folders()[0], EncoderSettings(**changes))  # type: ignore[arg-type]
 
 
 def hub(**changes: object) -> HubEncoder:
-    return HubEncoder(str(encoder_folders()[1]), Settings(**changes))  # type: ignore[arg-type]
+    return HubEncoder(str(encoder_folders()[1]), EncoderSettings(**changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("layer", [0, 1, LAYERS, -1, (1, 2, 3)])
@@ -83,7 +82,7 @@ class Counting(OnnxEncoder):
     out_of_memory = (MemoryError,)
 
     def __init__(self, **changes: object) -> None:
-        super().__init__(encoder_folders()[0], Settings(**changes))  # type: ignore[arg-type]
+        super().__init__(encoder_folders()[0], EncoderSettings(**changes))  # type: ignore[arg-type]
         self.seen = 0
 
     def forward(
@@ -149,7 +148,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     folder = broken(tmp_path)
     (folder / name).unlink()
     with pytest.raises(ResourceError, match=f"lacks {name}"):
-        OnnxEncoder(folder, Settings())
+        OnnxEncoder(folder, EncoderSettings())
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
@@ -158,7 +157,7 @@ def test_a_truncated_file_is_found_by_the_fingerprint(tmp_path: Path, name: str)
     path = folder / name
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ResourceError, match="cut or exchanged"):
-        OnnxEncoder(folder, Settings())
+        OnnxEncoder(folder, EncoderSettings())
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
@@ -168,7 +167,7 @@ def test_a_truncated_file_without_a_fingerprint_is_named(tmp_path: Path, name: s
     path.write_bytes(path.read_bytes()[:-100])
     change_card(folder, fingerprint="")
     with pytest.raises(ResourceError, match=name):
-        OnnxEncoder(folder, Settings()).encode(["cat"])
+        OnnxEncoder(folder, EncoderSettings()).encode(["cat"])
 
 
 def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
@@ -176,19 +175,9 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     content["model"]["vocab"]["cat"] = 99_999
     (folder / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    change_card(folder, fingerprint=fingerprint(folder))
+    change_card(folder, fingerprint=fingerprint(folder, "encoder"))
     with pytest.raises(ResourceError, match=r"Does its tokenizer\.json belong to it"):
-        OnnxEncoder(folder, Settings()).encode(["cat"])
-
-
-def test_a_broken_card_is_named(tmp_path: Path) -> None:
-    folder = broken(tmp_path)
-    (folder / "card.json").write_text("{", "utf-8")
-    with pytest.raises(ResourceError, match=r"card\.json is not JSON"):
-        OnnxEncoder(folder, Settings())
-    (folder / "card.json").write_text('{"name": "x"}', "utf-8")
-    with pytest.raises(ResourceError, match="lacks layers, max_length"):
-        OnnxEncoder(folder, Settings())
+        OnnxEncoder(folder, EncoderSettings()).encode(["cat"])
 
 
 def change_card(folder: Path, **changes: object) -> None:
@@ -217,29 +206,4 @@ def test_configure_checks_and_reloads() -> None:
         with pytest.raises(UsageError, match="dtype"):
             encode.configure(dtype="int4")
     finally:
-        encode.configure(memory_gb=Settings().memory_gb)
-
-
-class Lengths(Encoder):
-    """An encoder of whose tokens only the lengths matter."""
-
-    name, layers = "lengths", 0
-
-    def tokenize(self, texts: object) -> Tokens:
-        raise NotImplementedError
-
-
-@given(st.lists(st.integers(1, 60), max_size=40), st.integers(1, 200))
-@settings(max_examples=50, deadline=None)
-def test_batches_keep_the_budget(lengths: list[int], budget: int) -> None:
-    encoder = Lengths(Settings(tokens_per_batch=budget))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    none = np.zeros(int(offsets[-1]), dtype=np.int64)
-    tokens = Tokens(offsets, none, np.stack([none, none], 1), none > 0, none > 0, none > 0)
-    batches = list(encoder._batches(tokens, list(range(len(lengths)))))
-    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
-    longest = [lengths[batch[0]] for batch in batches]
-    assert longest == sorted(longest, reverse=True)
-    for batch in batches:
-        padded = len(batch) * max(lengths[i] for i in batch)
-        assert padded <= budget or len(batch) == 1
+        encode.configure(memory_gb=EncoderSettings().memory_gb)

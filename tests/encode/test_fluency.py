@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import Settings
+from mtgauge.encode import EncoderSettings
 from mtgauge.encode.lm import FLOOR, HubLanguageModel, OnnxLanguageModel, mean_scores, split_windows
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.fluency import published
@@ -23,11 +23,11 @@ TEXTS = ["the cat sat on the mat.", "cat", "", "a dog, red and big " * 30, "cat"
 
 
 def onnx(**changes: int) -> OnnxLanguageModel:
-    return OnnxLanguageModel(language_model_folders()[0], Settings(**changes))  # type: ignore[arg-type]
+    return OnnxLanguageModel(language_model_folders()[0], EncoderSettings(**changes))  # type: ignore[arg-type]
 
 
 def hub(**changes: int) -> HubLanguageModel:
-    return HubLanguageModel(str(language_model_folders()[1]), Settings(**changes))  # type: ignore[arg-type]
+    return HubLanguageModel(str(language_model_folders()[1]), EncoderSettings(**changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bos", [True, False])
@@ -177,4 +177,4 @@ def test_a_model_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
     path = folder / "card.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"kind": "encoder"}), "utf-8")
     with pytest.raises(ResourceError, match="describes a encoder, not a fluency"):
-        OnnxLanguageModel(folder, Settings())
+        OnnxLanguageModel(folder, EncoderSettings())

@@ -35,10 +35,10 @@ def _tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """`embedded` means the tiny models."""
     folders = {"encoder": encoder_folders(), "fluency": language_model_folders()}
     if request.param == "onnx":
-        monkeypatch.setattr(encode, "model_folder", lambda spec, kind: folders[kind][0])
+        monkeypatch.setattr("mtgauge.encode.load.model_folder", lambda spec, kind: folders[kind][0])
     else:
         encoder, model = hub.HubEncoder, fluency.HubLanguageModel
-        monkeypatch.setattr(encode, "model_folder", lambda spec, kind: None)
+        monkeypatch.setattr("mtgauge.encode.load.model_folder", lambda spec, kind: None)
         monkeypatch.setattr(
             hub, "HubEncoder", lambda spec, s: encoder(str(folders["encoder"][1]), s)
         )

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import Settings, load_encoder
+from mtgauge.encode import EncoderSettings, load_encoder
 from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
 from mtgauge.encode.sentence.laser import LaserEncoder
 from mtgauge.errors import ResourceError, UsageError
@@ -164,7 +164,7 @@ def laser_folder(tmp_path: Path) -> Path:
 
 def test_laser_is_the_maximum_over_time_of_the_lstm(tmp_path: Path) -> None:
     folder = laser_folder(tmp_path)
-    encoder = LaserEncoder(folder, Settings())
+    encoder = LaserEncoder(folder, EncoderSettings())
     texts = ["The cat", "die katze saß auf der matte", ""]
     vectors, _ = encoder.encode(texts)
     for text, row in zip(texts, vectors, strict=True):
@@ -180,10 +180,10 @@ def test_broken_laser_folders_are_refused(tmp_path: Path) -> None:
     folder = laser_folder(tmp_path)
     (folder / "laser2.pt").write_bytes(b"nonsense")
     with pytest.raises(ResourceError, match="no LASER checkpoint"):
-        LaserEncoder(folder, Settings())
+        LaserEncoder(folder, EncoderSettings())
     (folder / "laser2.pt").unlink()
     with pytest.raises(ResourceError, match=r"holds one \*\.pt"):
-        LaserEncoder(folder, Settings())
+        LaserEncoder(folder, EncoderSettings())
 
 
 def test_use_brings_translations_together() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mtgauge.encode import Settings
+from mtgauge.encode import EncoderSettings
 from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.train.judged.codes import Book
 from mtgauge.train.metrics.heads_task import LiveVectors, StoredVectors
@@ -128,7 +128,7 @@ def test_dropout_has_one_mask_a_sequence() -> None:
 def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
     """A head is trained on live vectors on a GPU, on stored ones on a CPU."""
     folder = write_encoder(tmp_path)
-    encoder = OnnxEncoder(folder, Settings())
+    encoder = OnnxEncoder(folder, EncoderSettings())
     texts = ["the cat sees a dog .", "near", "the old city likes warm bread and cold bread"]
     stored = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "vectors", quiet=True)
     cpu = torch.device("cpu")
@@ -161,7 +161,7 @@ def test_sides_at_once_and_apart_agree(head: Head) -> None:
 
 
 def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
-    encoder = OnnxEncoder(write_encoder(tmp_path), Settings())
+    encoder = OnnxEncoder(write_encoder(tmp_path), EncoderSettings())
     calls: list[int] = []
     forward = encoder.forward
 

@@ -118,11 +118,11 @@ def test_rounding_in_turn_loses_less_than_rounding_each_weight() -> None:
 
 
 def test_the_card_names_these_files(encoder: tuple[Path, Path]) -> None:
-    from mtgauge.encode.tokens.embedded import fingerprint
+    from mtgauge.encode.model_folder import fingerprint
 
     folder, _ = encoder
     card = json.loads((folder / "card.json").read_text())
-    assert card["fingerprint"] == fingerprint(folder)
+    assert card["fingerprint"] == fingerprint(folder, "encoder")
     assert (card["kind"], card["licence"], card["layers"]) == ("encoder", "Apache-2.0", 3)
 
 

@@ -245,12 +245,12 @@ def test_an_absent_view_has_its_own_vector(rows: Coded, packer: Packer) -> None:
 
 
 def test_the_embedded_encoder_comes_back_from_its_file(folder: Path) -> None:
-    from mtgauge.encode import Settings
+    from mtgauge.encode import EncoderSettings
     from mtgauge.encode.tokens.embedded import OnnxEncoder
     from mtgauge.train.nets.transformer import Ragged
 
     texts = ["the cat sees a dog .", "near"]
-    onnx = OnnxEncoder(folder, Settings())
+    onnx = OnnxEncoder(folder, EncoderSettings())
     tokens = onnx.encode(texts, layer=-1)
     encoder = encoder_from_onnx(folder / "model.onnx").eval()
     ids = [

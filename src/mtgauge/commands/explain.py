@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mtgauge import registry
 from mtgauge.commands.shared import add_encoder_options, use_encoder_options
-from mtgauge.data import checks, readers
+from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
@@ -51,21 +51,18 @@ def run(args: argparse.Namespace) -> int:
     lang = None if args.lang is None else checks.language_pair(args.lang)
     if args.categories:
         return _categories(args, lang)
-    try:
-        corpus = Corpus.from_arguments([args.translation], args.source, args.references)
+    with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
         segment = _segment(corpus, args.segment, lang)
-    finally:
-        readers.forget_spooled()
-    have = frozenset(
-        side
-        for side, column in (("source", segment.sources), ("reference", segment.references))
-        if column is not None
-    )
-    metric = registry.load(args.metric).resolve(have)
-    if missing := metric.needs - have:
-        raise UsageError(f"{args.metric} needs a {' and a '.join(sorted(missing))}.")
-    if metric.needs_corpus:
-        metric.fit(corpus.reference_texts())
+        have = frozenset(
+            side
+            for side, column in (("source", segment.sources), ("reference", segment.references))
+            if column is not None
+        )
+        metric = registry.load(args.metric).resolve(have)
+        if missing := metric.needs - have:
+            raise UsageError(f"{args.metric} needs a {' and a '.join(sorted(missing))}.")
+        if metric.needs_corpus:
+            metric.fit(corpus.reference_texts())
     explanation = metric.explain(segment)
     if args.json:
         print(json.dumps(explanation.to_dict(), ensure_ascii=False))
@@ -84,16 +81,13 @@ def _categories(args: argparse.Namespace, lang: str | None) -> int:
     if not isinstance(metric, Kobe):
         raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
     counts: dict[str, tuple[int, int]] = {}
-    try:
-        corpus = Corpus.from_arguments([args.translation], args.source, args.references)
+    with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
         for chunk in corpus.chunks(_CHUNK):
             (texts,) = chunk.systems.values()
             batch = Segments(texts, chunk.sources, chunk.references, lang)
             for category, (kept, all_) in metric.categories(batch).items():
                 before = counts.get(category, (0, 0))
                 counts[category] = (before[0] + kept, before[1] + all_)
-    finally:
-        readers.forget_spooled()
     ordered = sorted(counts.items(), key=lambda item: -item[1][1])
     if args.json:
         rows = {category: {"kept": kept, "entities": all_} for category, (kept, all_) in ordered}

@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.data import readers
+from mtgauge.data import columns
+from mtgauge.data.spool import Spool
 from mtgauge.encode import load_encoder
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap import maps as remaps
@@ -162,8 +163,9 @@ def found(x: Vectors, z: Vectors) -> float:
 
 def parallel(source: str, target: str, pairs: int) -> tuple[list[str], list[str]]:
     """The first `pairs` sentence pairs of which neither side is empty; files must be as long."""
-    left = [str(text) for text in readers.column(source, "source")[0]]
-    right = [str(text) for text in readers.column(target, "system")[0]]
+    with Spool() as spool:
+        left = [str(text) for text in columns.column(source, "source", spool)[0]]
+        right = [str(text) for text in columns.column(target, "system", spool)[0]]
     if len(left) != len(right):
         raise InputError(
             f"{len(right)} lines, but {source} has {len(left)}",
@@ -178,7 +180,7 @@ def parallel(source: str, target: str, pairs: int) -> tuple[list[str], list[str]
 def read_lexicon(path: Path) -> align.Lexicon:
     """Word pairs, `foreign english` a line, separated by a tab or a space."""
     entries = set()
-    for number, line in enumerate(readers.column(str(path), "source")[0], start=1):
+    for number, line in enumerate(columns.column(str(path), "source")[0], start=1):
         words = str(line).lower().split()
         if len(words) != 2:
             raise InputError(

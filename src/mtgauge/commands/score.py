@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options, write
-from mtgauge.data import readers
+from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
 from mtgauge.data.corpus import Corpus
+from mtgauge.data.output import write
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Result
 from mtgauge.report import table
@@ -64,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
-    try:
-        corpus = Corpus.from_arguments(args.translations, args.source, args.references)
+    with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
         started = time.perf_counter()
         with progress_bar("segments", quiet=args.quiet) as advance:
             result = score_corpus(
@@ -79,8 +78,6 @@ def run(args: argparse.Namespace) -> int:
                 progress=advance,
             )
         seconds = time.perf_counter() - started
-    finally:
-        readers.forget_spooled()
     sys.stdout.write(table.render(result, args.format, segments=args.segments))
     sys.stdout.flush()
     if not args.quiet:

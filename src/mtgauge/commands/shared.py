@@ -1,15 +1,12 @@
-"""What several commands need: a progress bar, safe writing, options for encoders."""
+"""What several commands need: a progress bar, options for encoders."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-from mtgauge.errors import InputError
 
 
 @contextlib.contextmanager
@@ -22,21 +19,6 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], 
 
     with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, unit_scale=True) as bar:
         yield bar.update
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; what stood there before survives a failure."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            file=path,
-            remedy="Choose another place; the results stand above.",
-        ) from None
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 The field's worst fault is a plausible number from wrong input. Two kinds of trouble exist:
 
 - *faults* stop the run with an `InputError` (file, line, remedy): bytes that are not UTF-8, NUL
-  characters, a carriage return inside a line, files of different length, an empty file;
+  characters, a line end inside a text, half a character, files of different length, an empty file;
 - *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
   empty hypotheses, copies of the source, text in the wrong script, HTML escapes, text that is
   tokenised or lower-cased on one side only, odd line separators.
@@ -24,6 +24,14 @@ from mtgauge.errors import InputError, UsageError
 
 LINE_SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
+_FAULT = re.compile("[\0\r\n\ud800-\udfff]")
+# control and format characters (zero width, direction, soft hyphen, BOM), fillers, blank braille
+_INVISIBLE = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff"
+)
+_VISIBLE = re.compile(f"[^\\s{_INVISIBLE}]")
 _ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 _TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -63,7 +71,7 @@ def language_pair(text: str) -> str:
     >>> language_pair("de-en")
     'de-en'
     """
-    parts = text.split("-")
+    parts = text.split("-") if isinstance(text, str) else []
     if len(parts) != 2 or not all(_LANGUAGE.fullmatch(part) for part in parts):
         raise UsageError(
             f"{text!r} is not a language pair. Write two language codes with a hyphen: -l de-en."
@@ -89,22 +97,52 @@ def decode_line(raw: bytes, file: str | PathLike[str], line: int) -> str:
             line=line,
             remedy=_reencode("ISO-8859-1"),
         ) from None
-    if "\0" in text:
-        raise InputError(
-            "the line holds a NUL character",
-            file=file,
-            line=line,
-            remedy="The file may be binary or UTF-16; save it as plain UTF-8 text.",
-        )
-    if "\r" in text:
-        raise InputError(
-            f"a carriage return stands inside the line (character {text.index(chr(13)) + 1})",
-            file=file,
-            line=line,
-            remedy="Some tools would split the line there. Replace it by a space, or use "
-            "line feeds if the file comes from an old Macintosh.",
-        )
+    check_text(text, file=file, line=line)
     return text
+
+
+def check_text(text: str, *, file: str | PathLike[str], line: int | None = None) -> None:
+    """Refuse a text that no tool reads as one line of Unicode; every way in calls this.
+
+    `file` and `line` say where it stands; from Python, `file` is a name such as references[3].
+    """
+    match = _FAULT.search(text)
+    if match is not None:
+        found = match.group()
+        what, remedy = _FAULTS.get(found) or _FAULTS["half"]
+        raise InputError(
+            f"character {match.start() + 1} is {what} (U+{ord(found):04X})",
+            file=file,
+            line=line,
+            remedy=remedy,
+        )
+
+
+_SPLIT = "Other tools would split the line there. Replace it by a space"
+_FAULTS = {
+    "\0": (
+        "a NUL character",
+        "The file may be binary or UTF-16; save it as plain UTF-8 text.",
+    ),
+    "\r": (
+        "a carriage return inside the text",
+        f"{_SPLIT}, or use line feeds if the file comes from an old Macintosh.",
+    ),
+    "\n": ("a line feed inside the text", f"{_SPLIT}."),
+    "half": (
+        "half of a surrogate pair",
+        "The text was cut inside a character, or decoded wrongly: make it again as UTF-8.",
+    ),
+}
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: spaces, zero-width and control characters only.
+
+    >>> is_blank(" \u200b\ufeff"), is_blank("\u200ba")
+    (True, False)
+    """
+    return _VISIBLE.search(text) is None
 
 
 def _reencode(encoding: str) -> str:
@@ -114,7 +152,7 @@ def _reencode(encoding: str) -> str:
 def refuse_uneven(names: Sequence[str], lengths: Sequence[np.ndarray]) -> InputError:
     """The error for files of different length, with the line where two of them seem to part.
 
-    `lengths` holds the characters of each line, one array a file. If the longer file has d lines
+    `lengths` holds the characters of each line, one array per file. If the longer file has d lines
     too many, some split k is right: lines before k belong together, lines after it are d apart.
     The k with the least disagreement in length is found from two running sums.
     """
@@ -208,7 +246,7 @@ class Watch:
             counter = self.counts.setdefault("the references", Counter())
             for row in references:
                 for text in row:
-                    counter["empty"] += not text.strip()
+                    counter["empty"] += is_blank(text)
                     counter["escapes"] += "&" in text and _ESCAPE.search(text) is not None
         fresh = max(0, self.sample - self.seen)
         if fresh:
@@ -224,11 +262,10 @@ class Watch:
     ) -> None:
         letters = self._letters
         for i, text in enumerate(texts):
-            stripped = text.strip()
-            if not stripped:
+            if is_blank(text):
                 counter["empty"] += 1
                 continue
-            if sources is not None and stripped == sources[i].strip():
+            if sources is not None and text.strip() == sources[i].strip():
                 counter["copies"] += 1
             if letters is not None and not in_script(text, letters):
                 counter["script"] += 1

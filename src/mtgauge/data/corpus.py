@@ -1,10 +1,11 @@
-"""The corpus of a run: systems, source and references, read in step, a chunk at a time.
+"""The corpus of a run: systems, source and references, read in step, one chunk after another.
 
-    corpus = Corpus.from_arguments(["a.txt", "b.txt"], source="src.de", references=["ref.txt"])
-    for chunk in corpus.chunks(2000):
-        chunk.systems["a"], chunk.sources, chunk.references
+    with Corpus.from_arguments(["a.txt", "-"], source="src.de", references=["ref.txt"]) as corpus:
+        for chunk in corpus.chunks(2000):
+            chunk.systems["a"], chunk.sources, chunk.references
 
-Texts are never all in memory. Files of different length are refused, with the line where they
+The `with` block keeps copies of what can be read once only (standard input, FIFOs) and removes them
+at its end. Texts are never all in memory. Files of different length are refused, with the line where they
 seem to part. `from_lists` is the same door for Python callers, strict about shapes: sacrebleu's
 `refs[k][i]` in place of `references[i]` must not give a number.
 """
@@ -15,12 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from mtgauge.data import checks, readers
-from mtgauge.data.readers import Column, Text
+from mtgauge.data import checks, columns, readers
+from mtgauge.data.columns import Column, Text
+from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
 
@@ -48,27 +51,45 @@ class Corpus:
     systems: dict[str, Column]
     sources: Column | None = None
     references: list[Column] = field(default_factory=list)
+    spool: Spool = field(default_factory=Spool, repr=False)
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.spool.close()
 
     @classmethod
     def from_arguments(
         cls, systems: Sequence[str], source: str | None, references: Sequence[str]
     ) -> Corpus:
-        """From what follows -t, -s and -r."""
+        """From what follows -t, -s and -r; use it in a `with` block."""
         if [source, *systems, *references].count("-") > 1:
             raise UsageError("Standard input (-) can stand for one file only.")
-        found = [c for argument in systems for c in readers.column(argument, "system")]
-        named = dict(zip(_names(found), found, strict=True))
-        refs = [c for argument in references for c in readers.column(argument, "reference")]
-        sources = readers.column(source, "source")[0] if source is not None else None
-        table = found[0] if len(systems) == 1 and found[0].key else None
-        if table is not None and table.path is not None:
-            header = readers.header_of(table.path)
-            if sources is None and (keys := readers.choose(header, "source")):
-                sources = Column(f"{table.path}:{keys[0]}", table.path, keys[0])
-            if not refs:
-                keys = readers.choose(header, "reference")
-                refs = [Column(f"{table.path}:{k}", table.path, k) for k in keys]
-        return cls(named, sources, refs)
+        spool = Spool()
+        try:
+            found = [c for argument in systems for c in columns.column(argument, "system", spool)]
+            named = dict(zip(_names(found), found, strict=True))
+            refs = [c for a in references for c in columns.column(a, "reference", spool)]
+            sources = None if source is None else columns.column(source, "source", spool)[0]
+            if len(systems) == 1 and found[0].key is not None and found[0].path is not None:
+                header = readers.header_of(found[0].path)
+                name = found[0].label.removesuffix(f":{found[0].key}")
+                if sources is None and columns.choose(header, "source"):
+                    sources = columns.column(name, "source", spool)[0]
+                if not refs and columns.choose(header, "reference"):
+                    refs = columns.column(name, "reference", spool)
+            _refuse_same([*named.items()], "systems")
+            _refuse_same([(c.label, c) for c in refs], "references")
+        except BaseException:
+            spool.close()
+            raise
+        return cls(named, sources, refs, spool)
 
     @classmethod
     def from_lists(
@@ -82,13 +103,11 @@ class Corpus:
             hypotheses = {"system": hypotheses}
         if not hypotheses:
             raise InputError("there is no system to score")
-        systems = {name: _texts(values, f"system {name!r}") for name, values in hypotheses.items()}
-        n = len(next(iter(systems.values())))
+        systems = {name: columns.from_list(v, f"system {name!r}") for name, v in hypotheses.items()}
+        n = len(next(iter(systems.values())).values or ())
         if n == 0:
             raise InputError("there are no segments to score")
-        refs = (
-            None if references is None else [_alternatives(r, i) for i, r in enumerate(references)]
-        )
+        refs = None if references is None else columns.alternatives(references)
         if refs is not None and len(refs) != n:
             transposed = all(len(row) == n for row in refs)
             hint = (
@@ -100,11 +119,10 @@ class Corpus:
                 f"{n} hypotheses but {len(refs)} entries in references",
                 remedy="references[i] belongs to hypothesis i: one text or a list." + hint,
             )
-        columns = {name: Column(f"system {name!r}", values=v) for name, v in systems.items()}
-        source = None if sources is None else Column("sources", values=_texts(sources, "sources"))
-        return cls(columns, source, [] if refs is None else [Column("references", values=refs)])
+        source = None if sources is None else columns.from_list(sources, "sources")
+        return cls(systems, source, [] if refs is None else _reference_columns(refs))
 
-    def columns(self) -> list[Column]:
+    def all_columns(self) -> list[Column]:
         first = [self.sources] if self.sources is not None else []
         return [*first, *self.references, *self.systems.values()]
 
@@ -115,13 +133,13 @@ class Corpus:
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Chunks of `size` segments; files of different length are refused at the end."""
-        columns = self.columns()
+        sides = self.all_columns()
         missing = object()
-        rows = zip_longest(*columns, fillvalue=missing)
+        rows = zip_longest(*sides, fillvalue=missing)
         while block := list(islice(rows, size)):
             if any(cell is missing for cell in block[-1]):
-                lengths = [np.array([len(text) for text in c]) for c in columns]
-                raise checks.refuse_uneven([c.label for c in columns], lengths)
+                lengths = [np.array([len(text) for text in c]) for c in sides]
+                raise checks.refuse_uneven([c.label for c in sides], lengths)
             yield self._chunk(block)
 
     def _chunk(self, block: list[tuple[Any, ...]]) -> Chunk:
@@ -139,40 +157,44 @@ def _flat(cell: Text) -> tuple[str, ...]:
     return cell if isinstance(cell, tuple) else (cell,)
 
 
-def _texts(values: Sequence[str], what: str) -> list[str]:
-    if isinstance(values, str):
-        raise InputError(f"{what} is one text", remedy="Give a list with one text a segment.")
-    texts = list(values)
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"{what}[{i}] is {type(text).__name__}, not text")
-    return texts
+def _reference_columns(rows: list[tuple[str, ...]]) -> list[Column]:
+    """One column per alternative; one in all where segments have different numbers of them."""
+    if len({len(row) for row in rows}) > 1:
+        return [Column("references", values=rows)]
+    return [
+        Column("references" if len(rows[0]) == 1 else f"references {k}", values=texts)
+        for k, texts in enumerate(map(list, zip(*rows, strict=True)), start=1)
+    ]
 
 
-def _alternatives(entry: str | Sequence[str], i: int) -> tuple[str, ...]:
-    row = tuple(entry) if isinstance(entry, list | tuple) else (entry,)
-    if not row or not all(isinstance(text, str) for text in row):
-        raise InputError(f"references[{i}] is not a text or a list of texts")
-    return row
+def _refuse_same(named: Sequence[tuple[str, Column]], what: str) -> None:
+    """One file under two paths would be a comparison of a text with itself."""
+    seen: dict[tuple[int, int, str | None], str] = {}
+    for name, column in named:
+        if column.path is not None:
+            stat = column.path.stat()
+            other = seen.setdefault((stat.st_dev, stat.st_ino, column.key), name)
+            if other is not name:
+                raise UsageError(f"The {what} {other} and {name} are the same file: name it once.")
 
 
-def _names(columns: Sequence[Column]) -> list[str]:
+def _names(found: Sequence[Column]) -> list[str]:
     """A system's name: its column, its file's stem, or as much of the path as tells it apart."""
-    if all(c.key is None for c in columns):
-        paths = [c.path or Path(c.label) for c in columns]
-        labels = ["stdin" if c.label == "standard input" else None for c in columns]
+    if all(c.key is None for c in found):
+        paths = [Path(c.label) for c in found]
+        labels = ["stdin" if c.label == "standard input" else None for c in found]
         for depth in range(1, max(len(p.parts) for p in paths) + 1):
             names = [
-                label or "/".join((*p.parts[-depth:-1], readers.stem(p)))
+                label or "/".join((*p.parts[-depth:-1], columns.stem(p)))
                 for p, label in zip(paths, labels, strict=True)
             ]
             if len(set(names)) == len(names):
                 return names
         names = [label or str(p) for p, label in zip(paths, labels, strict=True)]
     else:
-        names = [c.key or readers.stem(c.path or Path(c.label)) for c in columns]
+        names = [c.key or columns.stem(Path(c.label)) for c in found]
         if len(set(names)) < len(names):
-            names = [f"{readers.stem(c.path)}:{c.key}" if c.path else c.label for c in columns]
+            names = [f"{columns.stem(c.path)}:{c.key}" if c.path else c.label for c in found]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise UsageError(f"The system {twice!r} is given twice: name each file once after -t.")

@@ -1,7 +1,7 @@
-"""Human judgements of translations, one language pair at a time.
+"""Judged data in one class: human judgements of translations, one language pair at a time.
 
-`Judgements` is a table with a row for each translation: system, segment id, texts and human score,
-all as columns of equal length. System-level human scores, better/worse pairs and scores of other
+`Judgements` is a table with one row per translation: system, segment id, texts and human score, all
+as columns of equal length. System-level human scores, better/worse pairs and scores of other
 metrics stand beside it. A *test set* is the same table without segment scores.
 
     read("judged.tsv.gz")             judged segments: lp system sid source reference hypothesis
@@ -10,16 +10,20 @@ metrics stand beside it. A *test set* is the same table without segment scores.
     read("WMT18/")                    an official WMT folder, an mt-metrics-eval folder, or a
                                       folder of LP.tsv test sets
 
+Judged segments need `hypothesis` and `human`. Without `system` all are of one unnamed system,
+without `sid` a segment is called by its row number, and without `lp` the language pair is the one
+asked for or in the file's name. The same columns may come as .csv or .jsonl. Each other format has a
+module beside this one: `wmt`, `mtme`, and `scores` for scores without judgements.
+
 A score that is empty, `None`, `NA` or `NaN` is a missing judgement and stays NaN. Anything else
-that is not a finite number is refused with file, line and column. Limits: TSV without quoting, as
-WMT data is distributed; columns are found by name, so their order does not matter.
+that is not a finite number is refused with file, line and column.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,15 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data import checks, readers
+from mtgauge.data.readers import number_of, text_of
 from mtgauge.data.segments import Segments
+from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SystemScores = dict[str, dict[str, float]]  # language pair -> system -> score
 
-JUDGED_COLUMNS = ("lp", "system", "sid", "hypothesis", "human")
-MISSING = frozenset({"", "none", "na", "nan", "null"})
+UNNAMED = "system"  # the system of judged segments that name none
+_REFERENCE = re.compile("reference[0-9]*")
 _YEAR = re.compile(
     r"(?<![a-z])(?:wmt|da|sys|newstest|rr)[-_]?(?:20)?(1[0-9]|2[0-9])", re.IGNORECASE
 )
@@ -62,6 +68,7 @@ class Judgements:
     system_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dataset: str | None = None  # "WMT17", to find the papers' tables
     lines: IntArray | None = None  # line of each row in its file
+    judges: FloatArray | None = None  # people behind each human score (column n)
 
     def __len__(self) -> int:
         return len(self.systems)
@@ -103,6 +110,7 @@ class Judgements:
             pairs=None if pairs is None else pairs[(pairs >= 0).all(axis=1)],
             scores={name: values[rows] for name, values in self.scores.items()},
             lines=None if self.lines is None else self.lines[rows],
+            judges=None if self.judges is None else self.judges[rows],
         )
 
     def rows_by_system(self) -> dict[str, IntArray]:
@@ -116,12 +124,10 @@ class Judgements:
 def read(
     path: str | Path, lang: str | None = None, human: SystemScores | None = None
 ) -> list[Judgements]:
-    """Judgements in a file or folder, one item a language pair; `lang` keeps one pair."""
+    """Judgements in a file or folder, one item per language pair; `lang` keeps one pair."""
     from mtgauge.data import mtme, wmt  # they build on this module
 
     path = Path(path)
-    if not path.exists():
-        raise InputError("there is no such file or folder", file=path)
     if path.is_dir():
         if wmt.is_wmt_folder(path):
             found = wmt.read_folder(path, lang)
@@ -129,10 +135,9 @@ def read(
             found = mtme.read_folder(path, lang)
         else:
             found = _read_test_set_folder(path, lang, human)
-    elif _header(path)[0] == "sid":
-        found = [read_test_set(path, lang, human)]
     else:
-        found = read_judged(path, lang)
+        with Spool() as spool:
+            found = _read_file(path, spool.reusable(path), lang, human)
     if human is not None:
         found = [replace(x, system_human=human.get(x.lp, x.system_human)) for x in found]
     if not found:
@@ -141,56 +146,82 @@ def read(
     return found
 
 
-def read_judged(path: str | Path, lang: str | None = None) -> list[Judgements]:
-    """A TSV of judged segments, split by language pair in order of appearance."""
+def _read_file(
+    path: Path, place: Path, lang: str | None, human: SystemScores | None
+) -> list[Judgements]:
+    """Judged segments or a test set, as the header tells; `place` is where the content lies."""
+    readers.must_exist(place)
+    header = readers.header_of(place, str(path))
+    if header[0] == "sid" and not {"hypothesis", "human"} <= set(header):
+        return [read_test_set(path, lang, human, place)]
+    return read_judged(path, lang, place)
+
+
+def read_judged(
+    path: str | Path, lang: str | None = None, place: Path | None = None
+) -> list[Judgements]:
+    """A table of judged segments, split by language pair in order of appearance."""
     path = Path(path)
-    lines = table_lines(path)
-    header = next(lines)[1]
-    at = _columns(path, header, JUDGED_COLUMNS)
-    reference_columns = [
-        i for i, name in enumerate(header) if re.fullmatch("reference[0-9]*", name)
-    ]
-    by_pair: dict[str, list[tuple[int, list[str]]]] = {}
-    for number, fields in lines:
-        pair = fields[at["lp"]]
+    by_pair: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    only = lang or pair_in_name(path)
+    for number, row in readers.rows(place or path, str(path)):
+        if number <= 2:
+            _need(path, row, ("hypothesis", "human") if only else ("lp", "hypothesis", "human"))
+        pair = text_of(row, "lp", path, number) if "lp" in row else str(only)
         if lang is None or pair == lang:
-            by_pair.setdefault(pair, []).append((number, fields))
-    name = data_name(path)
-    found = []
-    for pair, rows in by_pair.items():
-        first_line = rows[0][0]
-        if not _PAIR.fullmatch(pair):
-            raise InputError(
-                f"column lp: {pair!r} is not a language pair such as de-en",
-                file=path,
-                line=first_line,
-            )
-        _refuse_repeats(path, rows, at)
-        years = {fields[at["year"]] for _, fields in rows} if "year" in at else set()
-        found.append(
-            Judgements(
-                data=name,
-                lp=pair,
-                systems=[fields[at["system"]] for _, fields in rows],
-                sids=[fields[at["sid"]] for _, fields in rows],
-                human=_numbers(path, rows, at["human"], "human"),
-                hypotheses=[fields[at["hypothesis"]] for _, fields in rows],
-                sources=[f[at["source"]] for _, f in rows] if "source" in at else None,
-                references=[tuple(f[i] for i in reference_columns) for _, f in rows]
-                if reference_columns
-                else None,
-                raw=_numbers(path, rows, at["raw"], "raw") if "raw" in at else None,
-                dataset=f"WMT{years.pop()[-2:]}" if len(years) == 1 else dataset_name(path),
-                lines=np.array([number for number, _ in rows], dtype=np.int64),
-            )
+            by_pair.setdefault(pair, []).append((number, row))
+    return [_judged_pair(path, pair, rows) for pair, rows in by_pair.items()]
+
+
+def _judged_pair(path: Path, pair: str, rows: list[tuple[int, dict[str, Any]]]) -> Judgements:
+    """One language pair of a table of judged segments."""
+    if not _PAIR.fullmatch(pair):
+        raise InputError(
+            f"column lp: {pair!r} is not a language pair such as de-en", file=path, line=rows[0][0]
         )
-    return found
+    have = rows[0][1]
+    references = [name for name in have if _REFERENCE.fullmatch(name)]
+
+    def texts(name: str) -> list[str]:
+        return [text_of(row, name, path, number) for number, row in rows]
+
+    def labels(name: str) -> list[str]:  # JSON may number systems and segments
+        return [
+            str(row[name]) if isinstance(row.get(name), int) else text_of(row, name, path, number)
+            for number, row in rows
+        ]
+
+    def numbers(name: str) -> FloatArray | None:
+        if name not in have:
+            return None
+        return np.array([number_of(row, name, path, number) for number, row in rows])
+
+    years = {str(row.get("year")) for _, row in rows} if "year" in have else set()
+    table = Judgements(
+        data=data_name(path),
+        lp=pair,
+        systems=labels("system") if "system" in have else [UNNAMED] * len(rows),
+        sids=labels("sid") if "sid" in have else [str(i) for i in range(1, len(rows) + 1)],
+        human=np.array([number_of(row, "human", path, number) for number, row in rows]),
+        hypotheses=texts("hypothesis"),
+        sources=texts("source") if "source" in have else None,
+        references=list(zip(*map(texts, references), strict=True)) if references else None,
+        raw=numbers("raw"),
+        dataset=f"WMT{years.pop()[-2:]}" if len(years) == 1 else dataset_name(path),
+        lines=np.array([number for number, _ in rows], dtype=np.int64),
+        judges=numbers("n"),
+    )
+    _refuse_repeats(path, table, "system" in have)
+    return table
 
 
 def read_test_set(
-    path: str | Path, lang: str | None = None, human: SystemScores | None = None
+    path: str | Path,
+    lang: str | None = None,
+    human: SystemScores | None = None,
+    place: Path | None = None,
 ) -> Judgements:
-    """A TSV `sid source reference SYSTEM ...`: a row for each system and segment.
+    """A table `sid source reference SYSTEM ...`: one row per system and segment.
 
     With `human`, systems that have no human score are left out: nobody judged them.
     """
@@ -198,16 +229,15 @@ def read_test_set(
     pair = lang or pair_in_name(path)
     if pair is None:
         raise UsageError(f"{path}: which language pair? Give -l de-en or name the file de-en.tsv.")
-    lines = table_lines(path)
-    header = next(lines)[1]
-    at = _columns(path, header, ("sid", "source", "reference"))
-    plain = [i for i, name in enumerate(header) if re.fullmatch("reference[0-9]*", name)]
-    names = [n for n in header if n not in ("sid", "source") and header.index(n) not in plain]
-    if not names:
-        raise InputError("no system has a column after sid, source and reference", file=path)
-    rows = [fields for _, fields in lines]
+    rows = list(readers.rows(place or path, str(path)))
     if not rows:
         raise InputError("the test set has a header but no segments", file=path)
+    header = rows[0][1]
+    _need(path, header, ("sid", "source", "reference"))
+    references = [name for name in header if _REFERENCE.fullmatch(name)]
+    names = [name for name in header if name not in ("sid", "source", *references)]
+    if not names:
+        raise InputError("no system has a column after sid, source and reference", file=path)
     judged = None if human is None else human.get(pair, {})
     kept = [name for name in names if judged is None or name in judged]
     if not kept:
@@ -216,16 +246,19 @@ def read_test_set(
             file=path,
             remedy="The file of human scores must name them as this header does.",
         )
-    sids = [fields[at["sid"]] for fields in rows]
+
+    def texts(name: str) -> list[str]:
+        return [text_of(row, name, path, number) for number, row in rows]
+
     return Judgements(
         data=data_name(path.parent if pair_in_name(path) else path),
         lp=pair,
         systems=[name for name in kept for _ in rows],
-        sids=sids * len(kept),
+        sids=texts("sid") * len(kept),
         human=np.full(len(rows) * len(kept), np.nan),
-        hypotheses=[fields[header.index(name)] for name in kept for fields in rows],
-        sources=[fields[at["source"]] for fields in rows] * len(kept),
-        references=[tuple(fields[i] for i in plain) for fields in rows] * len(kept),
+        hypotheses=[text for name in kept for text in texts(name)],
+        sources=texts("source") * len(kept),
+        references=list(zip(*map(texts, references), strict=True)) * len(kept),
         system_human=judged or {},
         dataset=dataset_name(path),
     )
@@ -234,16 +267,17 @@ def read_test_set(
 def read_system_human(path: str | Path) -> SystemScores:
     """System-level human scores: `lp human system` by tab, or the official `LP HUMAN SYSTEM`."""
     path = Path(path)
-    lines = table_lines(path, any_space=True)
-    header = [name.lower() for name in next(lines)[1]]
-    at = _columns(path, header, ("lp", "human", "system"))
+    readers.must_exist(path)
     found: SystemScores = {}
-    for number, fields in lines:
-        scores = found.setdefault(fields[at["lp"]], {})
-        system = fields[at["system"]]
+    for number, row in readers.rows(path, kind="spaces"):
+        row = {name.lower(): cell for name, cell in row.items()}
+        if not found:
+            _need(path, row, ("lp", "human", "system"))
+        scores = found.setdefault(row["lp"], {})
+        system = row["system"]
         if system in scores:
             raise InputError(f"system {system!r} has two scores", file=path, line=number)
-        value = parse_score(fields[at["human"]], path, number, "human")
+        value = number_of(row, "human", path, number)
         if not math.isnan(value):
             scores[system] = value
     return found
@@ -270,48 +304,6 @@ def _read_test_set_folder(
     ]
 
 
-# Reading tables
-
-
-def table_lines(path: Path, *, any_space: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """(line number, fields) of a table, header first; every line has the header's width."""
-    width = 0
-    for number, text in readers.raw_lines(path, str(path)):
-        fields = text.split() if any_space else text.split("\t")
-        if number == 1:
-            width = len(fields)
-        elif len(fields) != width:
-            raise InputError(
-                f"{len(fields)} columns where the header has {width}",
-                file=path,
-                line=number,
-                remedy="Columns are separated by one space."
-                if any_space
-                else "Columns are separated by one tab; texts may hold none.",
-            )
-        yield number, fields
-
-
-def text_lines(path: Path) -> list[str]:
-    """The lines of a plain text file."""
-    if not path.is_file():
-        raise InputError("the file is missing", file=path)
-    return [text for _, text in readers.raw_lines(path, str(path))]
-
-
-def parse_score(text: str, path: Path, line: int, column: str) -> float:
-    """A number; NaN for a missing one; anything else is refused with its place."""
-    if text.strip().lower() in MISSING:
-        return math.nan
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.inf
-    if math.isinf(value):
-        raise InputError(f"column {column}: {text!r} is not a number", file=path, line=line)
-    return value
-
-
 def pair_in_name(path: Path) -> str | None:
     """`de-en` from `de-en.tsv.gz`; None where the name is not just a pair."""
     stem = path.name.removesuffix(".gz").removesuffix(".tsv")
@@ -320,7 +312,7 @@ def pair_in_name(path: Path) -> str | None:
 
 def data_name(path: Path) -> str:
     """What a data set is called in tables: its file or folder name without endings."""
-    return re.sub(r"\.(tsv|csv|txt)?(\.gz)?$", "", path.resolve().name) or str(path)
+    return re.sub(r"\.(tsv|csv|jsonl|txt)?(\.gz)?$", "", path.resolve().name) or str(path)
 
 
 def dataset_name(path: Path) -> str | None:
@@ -331,41 +323,28 @@ def dataset_name(path: Path) -> str | None:
     return None
 
 
-def _header(path: Path) -> list[str]:
-    return next(table_lines(path))[1]
-
-
-def _columns(path: Path, header: Sequence[str], needed: Sequence[str]) -> dict[str, int]:
-    lacking = [name for name in needed if name not in header]
+def _need(path: Path, row: Mapping[str, Any], needed: Sequence[str]) -> None:
+    """Refuse a table that lacks a column."""
+    lacking = [name for name in needed if name not in row]
     if lacking:
         raise InputError(
-            f"the header has no column {', '.join(lacking)}; it has {', '.join(header)}",
+            f"the header has no column {', '.join(lacking)}; it has {', '.join(row)}",
             file=path,
             line=1,
-            remedy=f"Needed: {', '.join(needed)}, separated by tabs.",
+            remedy=f"Needed: {', '.join(needed)}.",
         )
-    twice = {name for name in header if list(header).count(name) > 1}
-    if twice:
-        raise InputError(f"column {twice.pop()!r} stands twice", file=path, line=1)
-    return {name: i for i, name in enumerate(header)}
 
 
-def _numbers(
-    path: Path, rows: Sequence[tuple[int, Sequence[str]]], column: int, name: str
-) -> FloatArray:
-    return np.array([parse_score(f[column], path, number, name) for number, f in rows])
-
-
-def _refuse_repeats(
-    path: Path, rows: Sequence[tuple[int, Sequence[str]]], at: Mapping[str, int]
-) -> None:
+def _refuse_repeats(path: Path, table: Judgements, named: bool) -> None:
+    assert table.lines is not None
     seen: dict[tuple[str, str], int] = {}
-    for number, fields in rows:
-        key = (fields[at["system"]], fields[at["sid"]])
+    for key, line in zip(zip(table.systems, table.sids, strict=True), table.lines, strict=True):
         if key in seen and key[0] != "-":
+            where = f"line {seen[key]}: {key[0]}, {key[1]}"
             raise InputError(
-                f"columns system and sid repeat line {seen[key]}: {key[0]}, {key[1]}",
+                f"columns system and sid repeat {where}" if named else f"sid repeats {where}",
                 file=path,
-                line=number,
+                line=int(line),
+                remedy="" if named else "Translations of several systems need a column system.",
             )
-        seen[key] = number
+        seen[key] = int(line)

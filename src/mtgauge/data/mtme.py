@@ -1,11 +1,11 @@
 """The folder layout of mt-metrics-eval, both ways.
 
-    FOLDER/sources/de-en.txt                        one segment a line
+    FOLDER/sources/de-en.txt                        one segment per line
     FOLDER/references/de-en.refA.txt                the same lines; several references may stand
     FOLDER/system-outputs/de-en/SYSTEM.txt
     FOLDER/human-scores/de-en.NAME.{seg,sys}.score  SYSTEM SCORE, `None` where nobody judged
     FOLDER/metric-scores/de-en/NAME-REF.{seg,sys}.score
-    FOLDER/documents/de-en.docs                     DOMAIN DOCUMENT a line
+    FOLDER/documents/de-en.docs                     DOMAIN DOCUMENT per line
 
     read_folder("wmt22", "de-en")[0].scores         metric scores come along by name
     write_folder("out", judgements)
@@ -24,14 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.data.judgements import (
-    FloatArray,
-    Judgements,
-    data_name,
-    dataset_name,
-    parse_score,
-    text_lines,
-)
+from mtgauge.data.judgements import FloatArray, Judgements, data_name, dataset_name
+from mtgauge.data.output import file_name, make_folder, write
+from mtgauge.data.readers import parse_score, text_lines
 from mtgauge.errors import InputError, UsageError
 
 GOLD = ("mqm", "mqm-merged", "wmt-z", "wmt", "wmt-appraise-z", "wmt-appraise", "wmt-raw", "da-z")
@@ -144,13 +139,14 @@ def write_folder(
     """Write one language pair; segments a system did not translate become empty lines.
 
     Segments are the distinct `sid`s in order of appearance. Rows whose sid has two sources are
-    refused: the layout has one source line a segment.
+    refused: the layout has one source line per segment. Names become parts of file names, so that
+    nothing is written outside the folder: a slash in one is written %2F.
     """
     if judgements.sources is None or judgements.hypotheses is None:
         raise UsageError("The mt-metrics-eval layout needs sources and system outputs.")
     if any(c in reference for c in ".-") or reference in ("all", "src"):
         raise UsageError(f"{reference!r} cannot name a reference: no dots, dashes, 'all' or 'src'.")
-    folder, pair = Path(folder), judgements.lp
+    folder, pair = Path(folder), file_name(judgements.lp)
     line_of: dict[str, int] = {}
     rows: list[int] = []  # the first row of each segment
     for row, sid in enumerate(judgements.sids):
@@ -167,7 +163,7 @@ def write_folder(
             _write(folder / "references" / f"{pair}.{name}.txt", texts)
     blocks = judgements.rows_by_system()
     at = {
-        system: {line_of[judgements.sids[row]]: int(row) for row in block}
+        file_name(system): {line_of[judgements.sids[row]]: int(row) for row in block}
         for system, block in blocks.items()
     }
     for system, found in at.items():
@@ -178,14 +174,14 @@ def write_folder(
     if judgements.system_human:
         _write(
             stem.with_name(stem.name + ".sys.score"),
-            (f"{k}\t{v:.17g}" for k, v in judgements.system_human.items()),
+            (f"{file_name(k)}\t{v:.17g}" for k, v in judgements.system_human.items()),
         )
     for name, scores in judgements.scores.items():
-        path = folder / "metric-scores" / pair / f"{name}.seg.score"
+        path = folder / "metric-scores" / pair / f"{file_name(name)}.seg.score"
         _write_scores(path, at, scores, len(rows))
     for name, table in judgements.system_scores.items():
-        path = folder / "metric-scores" / pair / f"{name}.sys.score"
-        _write(path, (f"{k}\t{v:.17g}" for k, v in table.items()))
+        path = folder / "metric-scores" / pair / f"{file_name(name)}.sys.score"
+        _write(path, (f"{file_name(k)}\t{v:.17g}" for k, v in table.items()))
 
 
 def _write_scores(
@@ -205,6 +201,5 @@ def _write_scores(
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(line + "\n" for line in lines)
+    make_folder(path.parent)
+    write(path, "".join(f"{line}\n" for line in lines))

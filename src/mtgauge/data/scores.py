@@ -2,11 +2,11 @@
 
     system level    lp system METRIC METRIC ...          tab- or comma-separated, with a header
     segment level   lp system sid METRIC METRIC ...      `lp` may be left out with -l
-    plain           one score a line, in the order of the judged segments' file
+    plain           one score per line, in the order of the judged segments' file
 
-    table = read_scores("sys-level_scores_metrics.csv")
-    table.judgements()           where the file has human scores of its own (`human`, or WMT's `DA`)
-    table.attach(judgements)     else: scores beside the judgements, matched by system and sid
+    read_scores("sys-level_scores_metrics.csv")     judgements of their own, where the file has human
+                                                    scores (`human`, or WMT's `DA`)
+    attach(judgements, read_scores("mine.tsv"))     else: beside judgements, by system and sid
 
 The official WMT19 table of system-level scores is such a file. An empty cell is a metric that did
 not score that translation: NaN, and it is counted, not guessed. Which direction is better is not
@@ -15,24 +15,20 @@ in the file: higher, unless the caller says otherwise.
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mtgauge.data import readers
-from mtgauge.data.judgements import (
-    FloatArray,
-    Judgements,
-    data_name,
-    dataset_name,
-    parse_score,
-)
+from mtgauge.data.judgements import FloatArray, Judgements, data_name, dataset_name
+from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
+PLAIN = ""  # the language pair of a plain list of scores, which names none
 _HUMAN = ("human", "DA", "HUMAN")
 _NOT_METRICS = frozenset(
     "lp system sid segid testset data year raw n source reference hypothesis id index refset "
@@ -40,91 +36,132 @@ _NOT_METRICS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class ScoreTable:
-    path: Path
-    metrics: Sequence[str]
-    level: str  # "segment" or "system"; "lines" for a plain file
-    keys: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # lp -> (system, sid)
-    values: dict[str, FloatArray] = field(default_factory=dict)  # lp -> (rows, metrics)
-    human: dict[str, FloatArray] | None = None  # lp -> (rows,)
+def read_scores(path: str | Path, lang: str | None = None) -> list[Judgements]:
+    """Scores by language pair; `lang` names the pair if no column does.
 
-    def judgements(self) -> list[Judgements]:
-        """The table as judgements of its own; it must have a column of human scores."""
-        if self.human is None:
-            raise UsageError(
-                f"{self.path} has no column {' or '.join(_HUMAN[:2])}: give the judged data too."
-            )
-        found = []
-        for lp, keys in self.keys.items():
-            columns = {name: self.values[lp][:, j] for j, name in enumerate(self.metrics)}
-            systems, sids = [key[0] for key in keys], [key[1] for key in keys]
-            human = self.human[lp]
-            at_systems = self.level == "system"
-            found.append(
-                Judgements(
-                    data=data_name(self.path),
-                    lp=lp,
-                    systems=[] if at_systems else systems,
-                    sids=[] if at_systems else sids,
-                    human=np.empty(0) if at_systems else human,
-                    system_human=_by_system(systems, human) if at_systems else {},
-                    scores={} if at_systems else columns,
-                    system_scores={n: _by_system(systems, c) for n, c in columns.items()}
-                    if at_systems
-                    else {},
-                    dataset=dataset_name(self.path),
-                )
-            )
-        return found
+    Human scores are NaN where the file has none. A system-level file has `system_scores` and no
+    rows; a plain list has the pair `PLAIN`.
+    """
+    path = Path(path)
+    with Spool() as spool:
+        return _read(path, spool.reusable(path), lang)
 
-    def attach(self, judgements: Sequence[Judgements]) -> list[Judgements]:
-        """The judgements with these scores beside them; NaN where the table has none."""
-        if self.level == "lines":
-            return self._attach_lines(judgements)
-        found = []
-        for item in judgements:
-            keys = self.keys.get(item.lp, [])
-            values = self.values.get(item.lp, np.empty((0, len(self.metrics))))
-            if self.level == "system":
-                systems = [key[0] for key in keys]
-                tables = {n: _by_system(systems, values[:, j]) for j, n in enumerate(self.metrics)}
-                found.append(replace(item, system_scores={**item.system_scores, **tables}))
-                continue
-            row_of = {key: i for i, key in enumerate(keys)}
+
+def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
+    """`place` is where the content of `path` lies."""
+    readers.must_exist(place)
+    _, first = next(readers.raw_lines(place, str(path)))
+    if _is_number(first):
+        return [_read_plain(path, place)]
+    comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
+    rows: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for number, row in readers.rows(place, str(path), "csv" if comma else "tsv"):
+        if "system" not in row or ("lp" not in row and lang is None):
+            raise InputError(
+                f"the header needs lp and system; it has {', '.join(row)}",
+                file=path,
+                line=1,
+                remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
+            )
+        rows.setdefault(row.get("lp", lang), []).append((number, row))
+    if not rows:
+        raise InputError("a header but no scores", file=path)
+    return [_read_pair(path, lp, members) for lp, members in rows.items()]
+
+
+def _read_plain(path: Path, place: Path) -> Judgements:
+    lines = readers.raw_lines(place, str(path))
+    values = [readers.parse_score(text, path, number, "1") for number, text in lines]
+    return Judgements(
+        data=data_name(path),
+        lp=PLAIN,
+        systems=[""] * len(values),
+        sids=[str(i) for i in range(1, len(values) + 1)],
+        human=np.full(len(values), np.nan),
+        scores={data_name(path): np.array(values)},
+    )
+
+
+def _read_pair(path: Path, lp: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Judgements:
+    header = rows[0][1]
+    metrics = [n for n in header if n and n not in _NOT_METRICS and n not in _HUMAN]
+    if not metrics:
+        raise InputError("no column of metric scores", file=path, line=1)
+    systems = [row["system"] for _, row in rows]
+    sids = [row.get("sid", "") for _, row in rows]
+    seen: set[tuple[str, str]] = set()
+    for (number, _), *key in zip(rows, systems, sids, strict=True):
+        if tuple(key) in seen:
+            raise InputError(f"{lp} {' '.join(key).strip()} stands twice", file=path, line=number)
+        seen.add((key[0], key[1]))
+
+    def column(name: str) -> FloatArray:
+        return np.array([readers.number_of(row, name, path, number) for number, row in rows])
+
+    columns = {name: column(name) for name in metrics}
+    named = next((name for name in _HUMAN if name in header), None)
+    human = np.full(len(rows), np.nan) if named is None else column(named)
+    whole = Judgements(data_name(path), lp, systems, sids, human, dataset=dataset_name(path))
+    if "sid" in header:
+        return replace(whole, scores=columns)
+    return replace(
+        whole,
+        systems=[],
+        sids=[],
+        human=np.empty(0),
+        system_human=_by_system(systems, human),
+        system_scores={name: _by_system(systems, values) for name, values in columns.items()},
+    )
+
+
+def is_judged(table: Judgements) -> bool:
+    """Whether a table of scores brings human scores of its own."""
+    return bool(table.system_human) or not np.isnan(table.human).all()
+
+
+def attach(judgements: Sequence[Judgements], tables: Sequence[Judgements]) -> list[Judgements]:
+    """The judgements with scores beside them; NaN where the tables have none."""
+    if tables[0].lp == PLAIN:
+        return _attach_lines(judgements, tables[0])
+    by_pair = {table.lp: table for table in tables}
+    if not any(item.lp in by_pair for item in judgements):
+        wanted = ", ".join(sorted({item.lp for item in judgements}))
+        raise InputError(f"no scores of {wanted} in {tables[0].data}")
+    names = dict.fromkeys(name for table in tables for name in table.scores)
+    found = []
+    for item in judgements:
+        table = by_pair.get(item.lp)
+        columns = {name: np.full(len(item), np.nan) for name in names}
+        systems = dict(item.system_scores)
+        if table is not None:
+            row_of = {key: i for i, key in enumerate(zip(table.systems, table.sids, strict=True))}
             rows = [row_of.get(key, -1) for key in zip(item.systems, item.sids, strict=True)]
-            padded = np.vstack([values, np.full((1, len(self.metrics)), np.nan)])
-            columns = {name: padded[rows, j] for j, name in enumerate(self.metrics)}
-            found.append(replace(item, scores={**item.scores, **columns}))
-        if not any(key for item in judgements for key in self.keys.get(item.lp, [])):
-            raise InputError(
-                f"no scores of {', '.join(sorted({item.lp for item in judgements}))} in here",
-                file=self.path,
-            )
-        return found
+            columns = {n: np.append(values, np.nan)[rows] for n, values in table.scores.items()}
+            systems |= table.system_scores
+        found.append(replace(item, scores={**item.scores, **columns}, system_scores=systems))
+    return found
 
-    def _attach_lines(self, judgements: Sequence[Judgements]) -> list[Judgements]:
-        total = sum(len(item) for item in judgements)
-        values = self.values[""][:, 0]
-        lines = [item.lines for item in judgements if item.lines is not None]
-        if len(values) != total:
-            raise InputError(
-                f"{len(values)} scores for {total} judged segments",
-                file=self.path,
-                remedy="One score a line, in the order of the judged segments; no -l selection.",
-            )
-        found = np.sort(np.concatenate(lines)) if lines else np.empty(0)
-        if not np.array_equal(found, np.arange(2, total + 2)):
-            raise UsageError(
-                f"{self.path} is a plain list of scores: that needs one TSV of judged segments."
-            )
-        name = self.metrics[0]
-        # the header of the judged file is line 1, so its first row is line 2
-        return [
-            replace(item, scores={**item.scores, name: values[item.lines - 2]})
-            for item in judgements
-            if item.lines is not None
-        ]
+
+def _attach_lines(judgements: Sequence[Judgements], table: Judgements) -> list[Judgements]:
+    """Plain scores, matched by line: the header of the judged file is line 1, its first row 2."""
+    total = sum(len(item) for item in judgements)
+    if len(table) != total:
+        raise InputError(
+            f"{table.data} has {len(table)} scores for {total} judged segments",
+            remedy="One score per line, in the order of the judged segments; no -l selection.",
+        )
+    lines = [item.lines for item in judgements if item.lines is not None]
+    found = np.sort(np.concatenate(lines)) if lines else np.empty(0)
+    if not np.array_equal(found, np.arange(2, total + 2)):
+        raise UsageError(
+            f"{table.data} is a plain list of scores: that needs one TSV of judged segments."
+        )
+    ((name, values),) = table.scores.items()
+    return [
+        replace(item, scores={**item.scores, name: values[item.lines - 2]})
+        for item in judgements
+        if item.lines is not None
+    ]
 
 
 def _by_system(systems: Sequence[str], column: FloatArray) -> dict[str, float]:
@@ -133,78 +170,6 @@ def _by_system(systems: Sequence[str], column: FloatArray) -> dict[str, float]:
         for system, value in zip(systems, column, strict=True)
         if not math.isnan(value)
     }
-
-
-def read_scores(path: str | Path, lang: str | None = None) -> ScoreTable:
-    """A table of scores, or a plain list of them; `lang` names the pair if no column does."""
-    path = Path(path)
-    lines = _lines(path)
-    number, header = next(lines)
-    if len(header) == 1 and _is_number(header[0]):
-        column = [parse_score(header[0], path, number, "1")]
-        for number, fields in lines:
-            if len(fields) != 1:
-                raise InputError("more than one column", file=path, line=number)
-            column.append(parse_score(fields[0], path, number, "1"))
-        values = {"": np.array(column)[:, None]}
-        return ScoreTable(path, [data_name(path)], "lines", values=values)
-    at = {name: i for i, name in enumerate(header)}
-    if "system" not in at or ("lp" not in at and lang is None):
-        raise InputError(
-            f"the header needs lp and system; it has {', '.join(header)}",
-            file=path,
-            line=1,
-            remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
-        )
-    human = next((name for name in _HUMAN if name in at), None)
-    metrics = [n for n in header if n and n not in _NOT_METRICS and n not in _HUMAN]
-    if not metrics:
-        raise InputError("no column of metric scores", file=path, line=1)
-    keys: dict[str, list[tuple[str, str]]] = {}
-    rows: dict[str, list[list[float]]] = {}
-    people: dict[str, list[float]] = {}
-    seen: set[tuple[str, str, str]] = set()
-    for number, fields in lines:
-        if len(fields) != len(header):
-            raise InputError(
-                f"{len(fields)} columns where the header has {len(header)}", file=path, line=number
-            )
-        pair = fields[at["lp"]] if "lp" in at else str(lang)
-        key = (fields[at["system"]], fields[at["sid"]] if "sid" in at else "")
-        if (pair, *key) in seen:
-            raise InputError(f"{pair} {' '.join(key).strip()} stands twice", file=path, line=number)
-        seen.add((pair, *key))
-        keys.setdefault(pair, []).append(key)
-        rows.setdefault(pair, []).append(
-            [parse_score(fields[at[name]], path, number, name) for name in metrics]
-        )
-        if human is not None:
-            people.setdefault(pair, []).append(parse_score(fields[at[human]], path, number, human))
-    if not keys:
-        raise InputError("a header but no scores", file=path)
-    return ScoreTable(
-        path,
-        metrics,
-        "segment" if "sid" in at else "system",
-        keys,
-        {pair: np.array(table) for pair, table in rows.items()},
-        {pair: np.array(column) for pair, column in people.items()} if human else None,
-    )
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Numbered fields, by tab, or by comma where the name or the header says so."""
-    readers.must_exist(path)
-    lines = readers.raw_lines(path, str(path))
-    number, first = next(lines)
-    comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
-    if not comma:
-        yield number, first.split("\t")
-        yield from ((n, text.split("\t")) for n, text in lines)
-        return
-    yield number, next(csv.reader([first]))
-    for n, text in lines:
-        yield n, next(csv.reader([text]))
 
 
 def _is_number(text: str) -> bool:

@@ -31,11 +31,9 @@ from mtgauge.data.judgements import (
     SystemScores,
     data_name,
     dataset_name,
-    parse_score,
     read_system_human,
-    table_lines,
-    text_lines,
 )
+from mtgauge.data.readers import cells, parse_score, text_lines
 from mtgauge.errors import InputError
 
 _SEGMENTS, _SYSTEMS, _RANKS = "DA-seglevel.csv", "DA-syslevel.csv", "RR-seglevel.csv"
@@ -124,7 +122,7 @@ def _ids(size: int) -> range:
 
 
 def _read_segments(path: Path) -> _Segments:
-    lines = table_lines(path, any_space=True)
+    lines = cells(path, str(path), "spaces")
     header = next(lines)[1]
     if header != ["LP", "DATA", "SYSTEM", "SID", "HUMAN"]:
         raise InputError(

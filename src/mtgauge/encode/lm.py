@@ -32,9 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode import Settings
+from mtgauge.encode.batches import run_batches
+from mtgauge.encode.load import EncoderSettings
+from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.tokens.embedded import TOKENS, ModelFolder
+from mtgauge.encode.tokens.embedded import TOKENS
 from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +56,7 @@ class LanguageModel:
     tokens_per_batch: int = 4096
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EncoderSettings) -> None:
         if settings.tokens_per_batch:
             self.tokens_per_batch = settings.tokens_per_batch
         self._window: OrderedDict[tuple[bool, str | None, str], FloatArray] = OrderedDict()
@@ -109,8 +111,11 @@ class LanguageModel:
         ]
         scored: list[list[FloatArray]] = [[] for _ in rows]
         results: list[FloatArray] = [np.empty(0)] * len(windows)
-        for batch in budget([len(part) for _, _, part in windows], self.tokens_per_batch):
-            for i, row in zip(batch, self._run([windows[i][2] for i in batch]), strict=True):
+        lengths = [len(part) for _, _, part in windows]
+        for batch, values in run_batches(
+            self, lengths, lambda batch: self._run([windows[i][2] for i in batch])
+        ):
+            for i, row in zip(batch, values, strict=True):
                 results[i] = row
         for (text, start, _), row in zip(windows, results, strict=True):
             scored[text].append(row[start:])
@@ -121,15 +126,7 @@ class LanguageModel:
         ids = np.zeros((len(parts), lengths.max()), dtype=np.int64)
         for row, part in zip(ids, parts, strict=True):
             row[: len(part)] = part
-        try:
-            values = self.forward(ids, lengths)
-        except self.out_of_memory as error:
-            if len(parts) == 1:
-                raise ResourceError(
-                    f"Out of memory with one text in {self.name}. Use a smaller model."
-                ) from error
-            half = len(parts) // 2
-            return self._run(parts[:half]) + self._run(parts[half:])
+        values = self.forward(ids, lengths)
         return [row[: n - 1].astype(np.float64) for row, n in zip(values, lengths, strict=True)]
 
 
@@ -153,16 +150,6 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
     return windows
 
 
-def budget(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Numbers of the texts in batches of at most `tokens` padded tokens, longest first."""
-    batches: list[list[int]] = []
-    for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if not batches or (len(batches[-1]) + 1) * lengths[batches[-1][0]] > tokens:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
-
-
 def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -> FloatArray:
     """Mean log-probability a token, not below FLOOR; `empty` where no token was scored.
 
@@ -177,10 +164,10 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
 
 
 class OnnxLanguageModel(LanguageModel):
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = TOKENS
         super().__init__(settings)
-        self.model = ModelFolder(folder, "fluency", ("name", "max_length"), settings.device)
+        self.model = ModelFolder(folder, "fluency", settings.device)
         card = self.model.card
         self.name, self.fingerprint = card["name"], self.model.fingerprint
         self.max_length = card["max_length"]
@@ -206,14 +193,14 @@ class OnnxLanguageModel(LanguageModel):
         return list(tokenizer.encode_batch(texts, add_special_tokens=special))
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
-        return self.model.run(("logprobs",), input_ids=ids)[0]
+        return self.model.run_outputs(("logprobs",), input_ids=ids)[0]
 
 
 class HubLanguageModel(LanguageModel):
     """Any causal language model that transformers can load."""
 
-    def __init__(self, spec: str, settings: Settings) -> None:
-        from mtgauge.encode.tokens import hub
+    def __init__(self, spec: str, settings: EncoderSettings) -> None:
+        from mtgauge.encode import hub
 
         super().__init__(settings)
         self.name = spec
@@ -240,7 +227,7 @@ class HubLanguageModel(LanguageModel):
             first = self.tokenizer.eos_token_id
         if first is None:
             raise ResourceError(
-                f"{self.name} has no begin-of-text token; set bos=off to score from token two."
+                f"{self.name} has no begin-of-text token: set lm_bos=off to score from token two."
             )
         return [[first, *row] for row in rows]
 

@@ -112,7 +112,7 @@ def score_corpus(
 def rows(metric: Metric, batch: Segments) -> FloatArray:
     """Statistics of a batch; empty hypotheses get the metric's worst row, if it declares one."""
     worst = metric.worst_row
-    filled = [i for i, text in enumerate(batch.hypotheses) if text.strip()]
+    filled = [i for i, text in enumerate(batch.hypotheses) if not checks.is_blank(text)]
     if worst is None or len(filled) == len(batch):
         return metric.statistics(batch)
     table = np.tile(np.asarray(worst, dtype=np.float64), (len(batch), 1))
@@ -152,7 +152,7 @@ def _blank(chunk: Chunk, empty: Empty, corpus: Corpus, offset: int) -> np.ndarra
     """Which segments have an empty hypothesis in some system; refuses them if asked to."""
     found = np.zeros(len(chunk), dtype=bool)
     for name, texts in chunk.systems.items():
-        mask = np.array([not text.strip() for text in texts], dtype=bool)
+        mask = np.array([checks.is_blank(text) for text in texts], dtype=bool)
         if empty == "error" and mask.any():
             raise InputError(
                 "the hypothesis is empty",

@@ -20,7 +20,7 @@ from mtgauge.data.judgements import Judgements
 from mtgauge.meta import accuracy, significance
 from mtgauge.meta.rows import Comparison, Row, intervals
 from mtgauge.meta.scoring import Level, Scores
-from mtgauge.stats import correlation, resample
+from mtgauge.stats import correlation, correlation_bootstrap
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray
 
@@ -59,7 +59,7 @@ def evaluate(
         if len(known):
             sizes["tau_wmt"] = len(known)
             values["tau_wmt"] = float(correlation.tau_wmt(column, known))
-            draws = resample.bootstrap_tau_wmt(column, known, resamples, seed)
+            draws = correlation_bootstrap.resampled_tau_wmt(column, known, resamples, seed)
             samples["tau_wmt"] = draws[:, 0]
         rows.append(
             Row(
@@ -105,8 +105,10 @@ class _Draws:
             for name in ("pearson", "spearman", "kendall"):
                 points = getattr(correlation, name)(x, h)
                 draws = None
-                if resamples and (name == "pearson" or len(h) <= resample.RANK_LIMIT):
-                    draws = resample.bootstrap(x, h, name, resamples, seed)
+                if resamples and (name == "pearson" or len(h) <= correlation_bootstrap.RANK_LIMIT):
+                    draws = correlation_bootstrap.resampled_correlations(
+                        x, h, name, resamples, seed
+                    )
                 for k, j in enumerate(members):
                     self._found[j][0][name] = float(points[k])
                     if draws is not None:

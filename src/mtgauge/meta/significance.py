@@ -27,7 +27,11 @@ from numpy.typing import ArrayLike
 
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray, concordant, pearson
-from mtgauge.stats.resample import _correlation, _standard, bootstrap
+from mtgauge.stats.correlation_bootstrap import (
+    pearson_from_sums,
+    resampled_correlations,
+    standardised,
+)
 
 ALPHA = 0.05
 _BLOCK = 100  # swaps between two looks at whether to stop
@@ -37,6 +41,7 @@ def williams(
     r12: ArrayLike, r13: ArrayLike, r23: ArrayLike, n: int
 ) -> tuple[FloatArray, FloatArray]:
     """(t, one-sided p) that metric A (r12) correlates better than metric B (r13)."""
+
     a, b, c = (np.asarray(r, dtype=np.float64) for r in (r12, r13, r23))
     if n < 4:
         return np.full(a.shape, np.nan), np.full(a.shape, np.nan)
@@ -103,7 +108,7 @@ def permutation_test(
     """(p, swaps made) that A's Pearson is above B's by chance.
 
     `a` and `b` are (n,), or (systems, segments) for system-level PERM-BOTH: then cells are swapped
-    and a system's score is the mean of its cells. `human` has one score a point or system.
+    and a system's score is the mean of its cells. `human` has one score per point or system.
 
     Early stopping follows Besag and Clifford (1991): once alpha * trials swaps have reached the
     real difference, the result cannot become significant; p = reached / made is then valid.
@@ -117,7 +122,7 @@ def permutation_test(
     if np.isnan(real):
         return float("nan"), 0
     shape = x.shape
-    x, y = _standard(x.reshape(-1)), _standard(y.reshape(-1))
+    x, y = standardised(x.reshape(-1)), standardised(y.reshape(-1))
     rng = np.random.default_rng(seed)
     reached, made, stop = 0, 0, max(1, int(alpha * trials))
     while made < trials and reached < stop:
@@ -136,7 +141,7 @@ def _swapped(
     mask: FloatArray, x: FloatArray, y: FloatArray, shape: tuple[int, ...], h: FloatArray
 ) -> FloatArray:
     """Difference of Pearson after swapping the masked cells: (trials,)."""
-    h = _standard(h)
+    h = standardised(h)
     n = len(h)
     d = y - x
     if len(shape) == 2:
@@ -149,7 +154,7 @@ def _swapped(
     sy, syy = np.array(h.sum()), np.array(h @ h)
     sums = [np.array([v.sum(), v @ v, v @ h]) for v in (x, y)]
     first, second = sums[0] + moved, sums[1] - moved
-    return _correlation(first[:, 0], first[:, 1], first[:, 2], sy, syy, n) - _correlation(
+    return pearson_from_sums(first[:, 0], first[:, 1], first[:, 2], sy, syy, n) - pearson_from_sums(
         second[:, 0], second[:, 1], second[:, 2], sy, syy, n
     )
 
@@ -175,7 +180,7 @@ def matrix(
         r23 = np.array([pearson(x, row) for row in x])
         p = williams(r[:, None], r[None, :], r23, x.shape[1])[1]
     elif test == "bootstrap":
-        drawn = bootstrap(x, h, "pearson", seed=seed)
+        drawn = resampled_correlations(x, h, "pearson", seed=seed)
         p = np.array(
             [[bootstrap_test(drawn[:, i], drawn[:, j]) for j in range(m)] for i in range(m)]
         )

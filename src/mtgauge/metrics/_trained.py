@@ -1,4 +1,4 @@
-"""What the trained metrics share: the model folder, the scale of a score and how to read it.
+"""What the trained metrics share: the scale of a score and how to read it.
 
 A model predicts the z-score that people would give (0 is the average translation of the judged
 systems, 1 one standard deviation better). For a user that means little, so its card also holds a
@@ -13,19 +13,16 @@ Limits: the range is that of people's judgements of WMT news translation; other 
 
 from __future__ import annotations
 
-import hashlib
-import json
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, FloatArray, Metric
-from mtgauge.models import shipped
 
 Scale = Literal["z", "100"]
 WORST = -3.0  # training scores are cut there
@@ -37,89 +34,6 @@ BANDS = (
 )
 
 
-def model_folder(model: str, name: str) -> Path:
-    """`embedded` is the model that comes with the package; anything else is a folder."""
-    if model == "embedded":
-        folder = shipped(name)
-        if not folder.is_dir():
-            raise ResourceError(
-                f"This installation has no ready-made {name} model. Train one with "
-                f"`mtgauge train {name}` and name its folder: {name}:model=DIR."
-            )
-        return folder
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        raise ResourceError(f"{name}: there is no model folder {model}. `mtgauge train` makes one.")
-    return folder
-
-
-def fingerprint(folder: Path) -> str:
-    """First 16 hexadecimal digits of the SHA-256 over the folder's ONNX and tokenizer files."""
-    digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.onnx"), *folder.glob("tokenizer.json")]):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def open_folder(folder: Path, kind: str) -> TrainedFolder:
-    """A model is opened once for all metrics of a process that name it."""
-    return TrainedFolder(folder, kind)
-
-
-class TrainedFolder:
-    """What `mtgauge train` wrote: ONNX files and a card, checked before anything is scored."""
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        self.folder = folder
-        self._sessions: dict[str, Any] = {}
-        path = folder / "card.json"
-        try:
-            self.card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ResourceError(
-                f"{folder} has no card.json: it is no model, or its training has not ended. "
-                "Run the same `mtgauge train` again; it goes on where it stopped."
-            ) from None
-        except ValueError as error:
-            raise ResourceError(f"{path} is not JSON ({error}). Fetch the folder again.") from None
-        if self.card.get("kind") != kind:
-            raise ResourceError(f"{path} describes a {self.card.get('kind')}, not a {kind}.")
-        found = fingerprint(folder)
-        if found != self.card.get("fingerprint"):
-            raise ResourceError(
-                f"{folder} is not what its card describes: fingerprint {found}, the card says "
-                f"{self.card.get('fingerprint')}. A file was cut or exchanged; fetch it again."
-            )
-
-    def session(self, name: str) -> Any:
-        """The ONNX file of this name, opened on first use."""
-        if name not in self._sessions:
-            self._sessions[name] = self._open(name)
-        return self._sessions[name]
-
-    def _open(self, name: str) -> Any:
-        import onnxruntime
-
-        from mtgauge.encode.tokens.embedded import cores
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = cores()
-        options.log_severity_level = 3
-        path = self.folder / name
-        try:
-            return onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime has one class per status, and no common base
-            raise ResourceError(f"{path} cannot be loaded ({error}). Fetch it again.") from None
-
-    def run(self, name: str, **inputs: NDArray[Any]) -> NDArray[np.float32]:
-        """The one output of an ONNX file."""
-        output: NDArray[np.float32] = self.session(name).run(None, inputs)[0]
-        return output
-
-
 def best_or_mean(scores: FloatArray, rows: NDArray[np.int64], n: int, multi_ref: str) -> FloatArray:
     """One score a segment from one score a reference; `rows` says whose each is."""
     out = np.full(n, -np.inf if multi_ref == "best" else 0.0)
@@ -128,17 +42,6 @@ def best_or_mean(scores: FloatArray, rows: NDArray[np.int64], n: int, multi_ref:
         return out
     np.add.at(out, rows, scores)
     return out / np.bincount(rows, minlength=n)
-
-
-def length_batches(lengths: NDArray[np.int64], budget: int) -> list[NDArray[np.int64]]:
-    """Rows by length, longest first, in batches of at most `budget` padded tokens."""
-    order = np.argsort(-lengths, kind="stable")
-    batches, at = [], 0
-    while at < len(order):
-        size = max(1, budget // max(int(lengths[order[at]]), 1))
-        batches.append(order[at : at + size])
-        at += size
-    return batches
 
 
 class TrainedMetric(Metric):
@@ -158,8 +61,8 @@ class TrainedMetric(Metric):
         return 0.0 if self.scale == "100" else WORST
 
     @cached_property
-    def folder(self) -> TrainedFolder:
-        return open_folder(model_folder(self.model, self.name), self.name)
+    def folder(self) -> ModelFolder:
+        return open_trained(self.model, self.name)
 
     @property
     def card(self) -> dict[str, Any]:

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
+from mtgauge.encode.batches import token_batches
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean, length_batches
+from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean
 from mtgauge.registry import metric
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class ContextMetric(TrainedMetric):
         second = self._mixed([second for _, second in pairs], target)
         lengths = np.array([len(first[a]) + len(second[b]) for a, b in pairs])
         scores = np.empty(len(pairs))
-        for batch in length_batches(lengths, BUDGET):
+        for batch in token_batches(lengths, BUDGET):
             left, left_mask = _pad([first[pairs[i][0]] for i in batch])
             right, right_mask = _pad([second[pairs[i][1]] for i in batch])
             scores[batch] = self.folder.run(

@@ -26,7 +26,7 @@ from operator import or_
 
 import numpy as np
 
-from mtgauge.data import readers
+from mtgauge.data import columns
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
@@ -138,5 +138,5 @@ def _information(gram: tuple[str, ...], corpus: NgramCounts) -> float:
 
 
 def _read(path: str) -> list[str]:
-    cells = (cell for column in readers.column(path, "reference") for cell in column)
+    cells = (cell for column in columns.column(path, "reference") for cell in column)
     return [text for cell in cells for text in ((cell,) if isinstance(cell, str) else cell)]

@@ -30,16 +30,13 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
+from mtgauge.encode.batches import token_batches
+from mtgauge.encode.model_folder import read_tokenizer
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._trained import (
-    Scale,
-    TrainedMetric,
-    best_or_mean,
-    length_batches,
-    model_folder,
-)
+from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean
+from mtgauge.models import shipped
 from mtgauge.registry import metric
 
 View = Literal["auto", "hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref"]
@@ -117,11 +114,9 @@ class Regressor(TrainedMetric):
 
     @cached_property
     def packer(self) -> Packer:
-        from tokenizers import Tokenizer
-
         path = self.folder.folder / "tokenizer.json"
         if self.card["encoder"] == "embedded":
-            path = model_folder("embedded", "encoder") / "tokenizer.json"
+            path = shipped("encoder") / "tokenizer.json"
         if not path.is_file():
             raise ResourceError(f"{path} is missing. Fetch the folder again.")
         if hashlib.sha256(path.read_bytes()).hexdigest() != self.card["tokenizer_sha256"]:
@@ -129,9 +124,7 @@ class Regressor(TrainedMetric):
                 f"The regressor {self.model} was trained with another tokenizer than {path}: its "
                 "numbers would mean other words. Fetch the model again, or train it again."
             )
-        tokenizer = Tokenizer.from_file(str(path))
-        tokenizer.no_padding()
-        return Packer.of(tokenizer, int(self.card["max_length"]))
+        return Packer.of(read_tokenizer(path), int(self.card["max_length"]))
 
     def predict(self, batch: Segments) -> FloatArray:
         view = self._checked_view(batch)
@@ -164,7 +157,7 @@ class Regressor(TrainedMetric):
         lengths = np.array([min(self.packer.lengths(x), self.packer.max_length) for x in ids])
         numbers = self._language_numbers(langs)
         out = np.empty((len(unique), int(self.card["width"])), dtype=np.float32)
-        for batch in length_batches(lengths, BUDGET):
+        for batch in token_batches(lengths, BUDGET):
             packed = self.packer.pack_ids(
                 [ids[i] for i in batch], None if numbers is None else [numbers] * len(batch)
             )

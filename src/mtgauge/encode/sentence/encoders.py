@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge import encode
+from mtgauge.encode.load import current_settings, load_encoder
 from mtgauge.encode.tokens.encoder import BoolArray, TokenVectors, Vectors
 from mtgauge.errors import ResourceError
 
@@ -45,7 +45,7 @@ class MeanEncoder(SentenceEncoder):
     """Mean of the token vectors of a token encoder."""
 
     def __init__(self, spec: str, layer: int | None, side: str) -> None:
-        self.tokens = encode.load_encoder(spec)
+        self.tokens = load_encoder(spec)
         self.name = self.tokens.name
         wanted = self.tokens.default_layer[side] if layer is None else layer
         self.layer = self.tokens.resolve(wanted)[0]
@@ -65,7 +65,7 @@ class SentenceTransformer(SentenceEncoder):
 
     def __init__(self, spec: str) -> None:
         self.name = f"st:{spec}"
-        self.tokens = encode.load_encoder(spec)
+        self.tokens = load_encoder(spec)
         self.steps: list[tuple[str, dict[str, Any], Path]] = []
         for module in json.loads(_file(spec, "modules.json").read_text("utf-8")):
             kind = module["type"].rsplit(".", 1)[-1]
@@ -128,7 +128,7 @@ def _load(kind: str, where: str) -> SentenceEncoder:
     if kind == "laser":
         from mtgauge.encode.sentence.laser import LaserEncoder
 
-        return LaserEncoder(Path(where).expanduser(), encode.settings)
+        return LaserEncoder(Path(where).expanduser(), current_settings())
     return UseEncoder() if kind == "use" else SentenceTransformer(where)
 
 
@@ -183,7 +183,7 @@ def _file(spec: str, name: str) -> Path:
         return path
     from transformers.utils import cached_file
 
-    from mtgauge.encode.tokens.hub import plain_errors
+    from mtgauge.encode.hub import plain_errors
 
     with plain_errors(spec):
         return Path(cached_file(spec, name))

@@ -4,7 +4,7 @@ A folder as published holds laser2.pt (a bidirectional LSTM), laser2.spm (Senten
 laser2.cvocab. The sentence vector is the maximum over time of the LSTM's outputs. The checkpoint is
 read with `weights_only`, so a pickle in it cannot run code.
 
-    encoder = LaserEncoder(Path("models/laser"), Settings())
+    encoder = LaserEncoder(Path("models/laser"), EncoderSettings())
     vectors, cut = encoder.encode(["Ein Satz."])                 # (1, 1024)
 
 Needs torch and sentencepiece. Text is lower-cased, as in training.
@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from mtgauge.encode import Settings
-from mtgauge.encode.lm import budget
+from mtgauge.encode.batches import token_batches
+from mtgauge.encode.hub import place
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.sentence.encoders import SentenceEncoder
 from mtgauge.encode.tokens.encoder import Vectors
-from mtgauge.encode.tokens.hub import place
 from mtgauge.errors import ResourceError
 
 LONGEST = 512  # pieces
@@ -32,7 +32,7 @@ LONGEST = 512  # pieces
 class LaserEncoder(SentenceEncoder):
     lowercase = True
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.device = place(settings).device
         self.name = f"laser:{folder.name}"
         checkpoint = _one(folder, "*.pt")
@@ -54,7 +54,7 @@ class LaserEncoder(SentenceEncoder):
         cut = sum(len(row) > LONGEST for row in rows)
         rows = [[*row[: LONGEST - 1], self.end] if len(row) > LONGEST else row for row in rows]
         vectors = np.zeros((len(rows), 2 * self.lstm.hidden_size), np.float32)
-        for batch in budget([len(row) for row in rows], 4096):
+        for batch in token_batches([len(row) for row in rows], 4096):
             lengths = torch.tensor([len(rows[i]) for i in batch])
             ids = torch.nn.utils.rnn.pad_sequence(
                 [torch.tensor(rows[i]) for i in batch], batch_first=True

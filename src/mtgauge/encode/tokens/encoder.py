@@ -9,9 +9,8 @@ for every token its id, its characters in the text, whether it begins a word, wh
     vectors.vectors[vectors.offsets[1] : vectors.offsets[2]]       # rows of the second text
 
 A subclass writes `tokenize` and `forward`; this class does the rest. Each distinct text is encoded
-once; batches hold a budget of tokens (padding counted), longest texts first, so that a batch which
-does not fit is met at once; on out-of-memory the batch is halved. Vectors of recent texts stay in a
-memory window shared by all metrics of the process, and on disk where a cache folder is configured.
+once, in batches by a budget of tokens (`batches.py`). Vectors of recent texts stay in a memory
+window shared by all metrics of the process, and on disk where a cache folder is configured.
 
 Limits: a text longer than `max_length` tokens is cut; `truncated` says which ones.
 """
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
@@ -29,16 +28,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode import Settings
+from mtgauge.encode.batches import run_batches
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, distinct, offsets_of, ranges, take
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import UsageError
 
 if TYPE_CHECKING:
     from mtgauge.encode.cache import DiskCache
 
 Vectors = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
-LIKE = 0.8  # of the longest text of a batch: shorter ones wait for the next
+ALIKE = 0.8  # of the longest text of a batch: shorter ones wait for the next
 WORD_MARKS = ("▁", "Ġ", "##", "</w>")  # SentencePiece, byte-level BPE, WordPiece, XLM's BPE
 
 
@@ -79,7 +79,7 @@ class Encoder:
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EncoderSettings) -> None:
         self.settings = settings
         if settings.tokens_per_batch:
             self.tokens_per_batch = settings.tokens_per_batch
@@ -125,14 +125,18 @@ class Encoder:
         names = [self._key(text, layers, lang) for text in unique]
         with self._lock:
             found = self._recall(names)
-            missing = [i for i, name in enumerate(names) if name not in found]
-            for batch in self._batches(tokens, missing):
-                for i, block in zip(batch, self._run(tokens, batch, layers, lang), strict=True):
-                    found[names[i]] = block
+            missing = np.array([i for i, n in enumerate(names) if n not in found], dtype=np.int64)
+            for batch, blocks in run_batches(
+                self,
+                np.diff(tokens.offsets)[missing],
+                lambda batch: self._run(tokens, missing[batch], layers, lang),
+                ALIKE,
+            ):
+                found |= {names[i]: b for i, b in zip(missing[batch], blocks, strict=True)}
             self._remember([(names[i], found[names[i]]) for i in missing])
         rows, offsets = take(tokens.offsets, index)
-        blocks = [found[names[i]] for i in index]
-        vectors = np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32)
+        wanted = [found[names[i]] for i in index]
+        vectors = np.concatenate(wanted) if wanted else np.empty((0, 0), np.float32)
         return TokenVectors(
             offsets,
             tokens.ids[rows],
@@ -166,42 +170,16 @@ class Encoder:
 
     # batching
 
-    def _batches(self, tokens: Tokens, texts: list[int]) -> Iterator[list[int]]:
-        """Texts by token budget, longest first; a batch ends early rather than pad much."""
-        lengths = np.diff(tokens.offsets)
-        batch: list[int] = []
-        for i in sorted(texts, key=lambda i: (-lengths[i], i)):
-            longest = lengths[batch[0]] if batch else 0
-            full = (len(batch) + 1) * longest > self.tokens_per_batch
-            short = lengths[i] < LIKE * longest and 8 * len(batch) * longest > self.tokens_per_batch
-            if batch and (full or short):
-                yield batch
-                batch = []
-            batch.append(i)
-        if batch:
-            yield batch
-
     def _run(
-        self, tokens: Tokens, batch: list[int], layers: tuple[int, ...], lang: str | None
+        self, tokens: Tokens, texts: IntArray, layers: tuple[int, ...], lang: str | None
     ) -> list[Vectors]:
-        starts = tokens.offsets[batch]
-        lengths = tokens.offsets[np.array(batch) + 1] - starts
+        """Vectors of each of the texts, which make one batch."""
+        starts = tokens.offsets[texts]
+        lengths = tokens.offsets[texts + 1] - starts
         inside = np.arange(lengths.max()) < lengths[:, None]
         ids = np.full(inside.shape, self.pad_id, dtype=np.int64)
         ids[inside] = tokens.ids[ranges(starts, lengths)]
-        try:
-            packed = self.rows(ids, inside, layers, lang)
-        except self.out_of_memory as error:
-            if len(batch) == 1:
-                raise ResourceError(
-                    f"Out of memory with one text of {lengths[0]} tokens in {self.name}. "
-                    "Use a smaller encoder or --device cpu."
-                ) from error
-            self.tokens_per_batch = max(int(ids.size) // 2, 1)
-            half = len(batch) // 2
-            return self._run(tokens, batch[:half], layers, lang) + self._run(
-                tokens, batch[half:], layers, lang
-            )
+        packed = self.rows(ids, inside, layers, lang)
         rows = packed[0] if len(packed) == 1 else power_means(packed)
         return np.split(rows, offsets_of(lengths)[1:-1])
 

@@ -1,32 +1,24 @@
 """Encoders from the model hub or a local folder, through transformers (extra `hub`).
 
 Any AutoModel family works: BERT, XLM (language ids are passed), XLM-R, DistilBERT, MPNet and
-others. Fast tokenisers are used where there is one. The maximum length comes from the
-configuration, not from the tokenizer's placeholder of 1e30. For families whose layers end in their
-own norm the model is loaded only up to the layer that is used.
+others. Fast tokenisers are used where there is one. For families whose layers end in their own norm
+the model is loaded only up to the layer that is used. How models are loaded: `encode/hub.py`.
 
-    encoder = HubEncoder("bert-base-multilingual-cased", Settings(device="auto"))
+    encoder = HubEncoder("bert-base-multilingual-cased", EncoderSettings(device="auto"))
     encoder.encode(["Ein Satz."], layer=8, lang="de")
-
-Device `auto` takes CUDA, then MPS, then the CPU; dtype `auto` takes bfloat16 on CUDA and float32
-elsewhere. Weights are read from safetensors only: a pickle is refused.
 """
 
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mtgauge.encode import Settings
+from mtgauge.encode import hub
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.tokens.embedded import pack, word_begins
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
@@ -38,184 +30,37 @@ CUTTABLE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Place:
-    device: str
-    dtype: str
-
-
-def _torch() -> Any:
-    try:
-        import torch
-        import transformers  # noqa: F401
-    except ImportError:
-        raise ResourceError(
-            "Hub models need torch and transformers: pip install 'mtgauge[hub]'. The embedded "
-            "models need neither."
-        ) from None
-    return torch
-
-
-def place(settings: Settings) -> Place:
-    """Device and precision for these settings; a device that is not there is refused."""
-    torch = _torch()
-    device = settings.device
-    has_mps = torch.backends.mps.is_available()
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ResourceError(f"Device {device} was asked for, but no CUDA GPU is there. Use cpu.")
-    if device == "mps" and not has_mps:
-        raise ResourceError("Device mps was asked for, but this machine has none. Use cpu.")
-    try:
-        torch.device(device)
-    except RuntimeError:
-        raise ResourceError(f"There is no device {device!r}: auto, cpu, cuda, mps.") from None
-    dtype: str = settings.dtype
-    if dtype == "auto":
-        dtype = "bfloat16" if device.startswith("cuda") else "float32"
-    return Place(device, dtype)
-
-
-def out_of_memory() -> tuple[type[Exception], ...]:
-    return (MemoryError, _torch().OutOfMemoryError)
-
-
-@contextmanager
-def plain_errors(spec: str) -> Iterator[None]:
-    """Turn what the hub raises into one sentence that says what to do."""
-    try:
-        yield
-    except Exception as error:  # several libraries are below, with no common base
-        chain: list[str] = []
-        cause: BaseException | None = error
-        while cause is not None:
-            chain.append(f"{type(cause).__name__} {cause}")
-            cause = cause.__cause__ or cause.__context__
-        story = " ".join(chain).lower()
-        if "gated" in story:
-            say = "is gated: accept its terms on the hub, and log in with `hf auth login`"
-        elif "safetensors" in story and ("pickle" in story or "torch.load" in story):
-            say = "has its weights as a pickle; convert them to safetensors"
-        elif "couldn't connect" in story or "offline" in story or "localentrynotfound" in story:
-            say = "is not in the local cache and the hub cannot be reached; give a folder instead"
-        elif "404" in story or "not a valid model identifier" in story or "repositorynot" in story:
-            say = "is neither a folder here nor a model on the hub; check the name"
-        else:
-            first = str(error).strip().splitlines()
-            say = f"cannot be loaded: {first[0] if first else type(error).__name__}"
-        raise ResourceError(f"Model {spec!r} {say}.") from error
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No chatter of transformers on loading (unused pooler, cut layers)."""
-    from transformers.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        logging.enable_progress_bar()
-
-
-def load_config(spec: str) -> Any:
-    _torch()
-    from transformers import AutoConfig
-
-    with plain_errors(spec), quiet():
-        return AutoConfig.from_pretrained(spec)
-
-
-def load_tokenizer(spec: str) -> Any:
-    from transformers import AutoTokenizer
-
-    with plain_errors(spec), quiet():
-        return AutoTokenizer.from_pretrained(spec, use_fast=True)
-
-
-def load_model(spec: str, config: Any, where: Place, causal: bool = False) -> Any:
-    import torch
-    from transformers import AutoModel, AutoModelForCausalLM
-
-    family = AutoModelForCausalLM if causal else AutoModel
-    with plain_errors(spec), quiet():
-        model = family.from_pretrained(
-            spec, config=config, dtype=getattr(torch, where.dtype), use_safetensors=True
-        )
-    return model.to(where.device).eval()
-
-
-def maximum_length(config: Any, tokenizer: Any) -> int:
-    """Longest input in tokens, special ones included."""
-    limit = getattr(config, "max_position_embeddings", None) or 512
-    if config.model_type in ("roberta", "camembert", "xlm-roberta", "xlm-roberta-xl"):
-        limit -= config.pad_token_id + 1  # their positions start after the padding index
-    elif config.model_type == "mpnet":
-        limit -= 2  # as above, with a padding index that is 1 whatever the configuration says
-    return int(min(limit, tokenizer.model_max_length))
-
-
-def fingerprint(spec: str) -> str:
-    """Hash of configuration, tokenizer and weight files (the ends of large ones)."""
-    from transformers.utils import cached_file
-
-    digest = hashlib.sha256()
-    names = ["config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"]
-    index = cached_file(
-        spec, "model.safetensors.index.json", _raise_exceptions_for_missing_entries=False
-    )
-    if index is None:
-        names.append("model.safetensors")
-    else:
-        names += sorted(set(json.loads(Path(index).read_text("utf-8"))["weight_map"].values()))
-    for name in names:
-        path = cached_file(spec, name, _raise_exceptions_for_missing_entries=False)
-        if path is not None:
-            digest.update(_ends(Path(path)))
-    return digest.hexdigest()[:16]
-
-
-def _ends(path: Path, size: int = 2**20) -> bytes:
-    with path.open("rb") as file:
-        head = file.read(size)
-        length = path.stat().st_size
-        file.seek(max(length - size, 0))
-        return str(length).encode() + head + file.read(size)
-
-
 class HubEncoder(Encoder):
-    def __init__(self, spec: str, settings: Settings) -> None:
-        self.place = place(settings)
+    def __init__(self, spec: str, settings: EncoderSettings) -> None:
+        self.place = hub.place(settings)
         if self.place.device.startswith("cuda"):
             self.tokens_per_batch = 32768
         super().__init__(settings)
         self.name = spec
-        self.config = load_config(spec)
-        self.tokenizer = load_tokenizer(spec)
+        self.config = hub.load_config(spec)
+        self.tokenizer = hub.load_tokenizer(spec)
         self.layers = int(self.config.num_hidden_layers)
         self.default_layer = {"reference": self.layers, "source": self.layers}
-        self.max_length = maximum_length(self.config, self.tokenizer)
+        self.max_length = hub.maximum_length(self.config, self.tokenizer)
         self.pad_id = self.tokenizer.pad_token_id or 0
         self.dtype = self.place.dtype
         self.uses_language = bool(getattr(self.config, "use_lang_emb", False))
         if self.uses_language:
             self.languages = tuple(self.config.lang2id)
-        self.out_of_memory = out_of_memory()
+        self.out_of_memory = hub.out_of_memory()
         self._loaded: tuple[int, Any] | None = None
 
     def _model(self, depth: int) -> Any:
         """The model, at least `depth` layers of it."""
         if self._loaded is None or self._loaded[0] < depth:
             config = copy.deepcopy(self.config)
+            # One layer at least: transformers 5 records the embeddings as what layer 1 is given.
+            depth = max(depth, 1)
             if config.model_type in CUTTABLE:
                 config.num_hidden_layers = depth
             else:
                 depth = self.layers
-            model = load_model(self.name, config, self.place)
+            model = hub.load_model(self.name, config, self.place)
             size = model.get_input_embeddings().weight.shape[0]
             if len(self.tokenizer) > size:
                 raise ResourceError(
@@ -227,7 +72,7 @@ class HubEncoder(Encoder):
 
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
-        return fingerprint(self.name)
+        return hub.fingerprint(self.name)
 
     @cached_property
     def vocabulary(self) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mtgauge.encode.batches import token_batches
 from mtgauge.encode.ragged import ranges
 from mtgauge.encode.tokens.encoder import Encoder, Vectors
 
@@ -28,12 +29,7 @@ def layer_blocks(
     """(index of the text, its vectors, whether it was cut to `most` tokens) for distinct texts."""
     tokens = encoder.tokenize(texts)
     lengths = np.diff(tokens.offsets)
-    order = np.argsort(-lengths, kind="stable")
-    at = 0
-    while at < len(order):
-        size = max(1, encoder.tokens_per_batch // max(int(lengths[order[at]]), 1))
-        batch = order[at : at + size]
-        at += size
+    for batch in token_batches(lengths, encoder.tokens_per_batch):
         inside = np.arange(lengths[batch].max()) < lengths[batch][:, None]
         rows = ranges(tokens.offsets[batch], lengths[batch])
         ids = np.full(inside.shape, encoder.pad_id, dtype=np.int64)

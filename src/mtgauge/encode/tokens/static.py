@@ -19,7 +19,7 @@ from string import punctuation
 
 import numpy as np
 
-from mtgauge.encode import Settings
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import offsets_of
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, TokenVectors
 from mtgauge.encode.words.store import Vectors
@@ -33,7 +33,7 @@ class StaticEncoder(Encoder):
     lowercase = False  # words are looked up in lower case, texts may stay as they are
     uses_language = True
 
-    def __init__(self, stores: dict[str, Vectors], settings: Settings) -> None:
+    def __init__(self, stores: dict[str, Vectors], settings: EncoderSettings) -> None:
         super().__init__(settings)
         widths = {lang: store.dimensions for lang, store in stores.items()}
         if len(set(widths.values())) != 1:
@@ -61,7 +61,7 @@ class StaticEncoder(Encoder):
                     "static:de=de.vectors;en=en.vectors, in single quotes."
                 )
             stores[lang] = Vectors.open(Path(folder).expanduser())
-        return cls(stores, Settings())
+        return cls(stores, EncoderSettings())
 
     @property
     def vocabulary(self) -> list[str]:

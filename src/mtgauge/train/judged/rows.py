@@ -89,12 +89,11 @@ def read(paths: Sequence[Path]) -> Rows:
     parts: list[Rows] = []
     for path in paths:
         tables = judgements.read(path)
-        judges = _judges(path)
         for table in tables:
             n = len(table)
             if table.hypotheses is None:
                 raise InputError("the file has scores but no texts", file=path)
-            counts = judges.get(table.lp, np.full(n, float(JUDGES)))
+            counts = _judges(table, path)
             parts.append(
                 Rows(
                     [path.name] * n,
@@ -127,23 +126,13 @@ def concatenate(parts: Sequence[Rows]) -> Rows:
     )
 
 
-def _judges(path: Path) -> dict[str, FloatArray]:
-    """Column `n` by language pair, in the file's order; empty where there is none."""
-    if path.is_dir():
-        return {}
-    lines = judgements.table_lines(path)
-    header = next(lines)[1]
-    if "n" not in header or "lp" not in header:
-        return {}
-    at, lp = header.index("n"), header.index("lp")
-    found: dict[str, list[float]] = {}
-    for number, fields in lines:
-        value = judgements.parse_score(fields[at], path, number, "n")
-        found.setdefault(fields[lp], []).append(value)
-    for pair, values in found.items():
-        if not all(value >= 1 for value in values):
-            raise InputError(f"column n: {pair} has a count below 1 or none at all", file=path)
-    return {pair: np.array(values) for pair, values in found.items()}
+def _judges(table: judgements.Judgements, path: Path) -> FloatArray:
+    """How many people stand behind each score."""
+    if table.judges is None:
+        return np.full(len(table), float(JUDGES))
+    if not (table.judges >= 1).all():
+        raise InputError(f"column n: {table.lp} has a count below 1 or none at all", file=path)
+    return table.judges
 
 
 def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:

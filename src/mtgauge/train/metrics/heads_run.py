@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from mtgauge.commands.train.metrics import Data, say
-from mtgauge.encode import load_encoder, model_folder
+from mtgauge.encode import load_encoder
+from mtgauge.encode.model_folder import model_folder
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.loop.batching import calibration, pearson_by_pair, rounded
 from mtgauge.train.loop.loop import Plan, pick_device

@@ -18,7 +18,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mtgauge.commands.train.metrics import VIEWS, Data
-from mtgauge.encode import model_folder
+from mtgauge.encode.model_folder import model_folder
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
@@ -139,14 +139,14 @@ def _embedded(args: argparse.Namespace, folder: Path) -> EmbeddedPairs:
 
 def _hub_tokenizer(spec: str, out: Path) -> Path:
     """The tokenizer.json of a hub model, in the output folder; a local model's as it is."""
-    from transformers import AutoTokenizer
+    from mtgauge.encode.hub import load_tokenizer
 
     out.mkdir(parents=True, exist_ok=True)
     path, local = out / "tokenizer.json", Path(spec) / "tokenizer.json"
     if local.is_file():
         shutil.copyfile(local, path)
         return path
-    tokenizer = AutoTokenizer.from_pretrained(spec)
+    tokenizer = load_tokenizer(spec)
     if not tokenizer.is_fast:
         raise ResourceError(f"The encoder {spec} has no fast tokenizer (tokenizer.json).")
     tokenizer.backend_tokenizer.save(str(path))

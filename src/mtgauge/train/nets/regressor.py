@@ -24,7 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.train.judged.codes import Inputs
 from mtgauge.train.nets.transformer import Block, Encoder
 
@@ -178,21 +178,6 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def load_hub(spec: str) -> Any:
     """A transformers model with the weights of its checkpoint, every one of them."""
-    try:
-        from transformers import AutoModel
-    except ImportError:
-        raise ResourceError(
-            "Encoders from the hub need torch and transformers: pip install 'mtgauge[hub]'."
-        ) from None
-    try:
-        model, report = AutoModel.from_pretrained(spec, output_loading_info=True)
-    except OSError as error:
-        raise ResourceError(f"The encoder {spec} cannot be loaded: {error}") from None
-    # A pooler is not used here; anything else that is missing would be random weights.
-    missing = [name for name in report["missing_keys"] if "pooler" not in name]
-    if missing:
-        raise ResourceError(
-            f"The checkpoint {spec} lacks {len(missing)} weights of its model "
-            f"({', '.join(sorted(missing)[:3])}, ...): it would be trained from random ones."
-        )
-    return model
+    from mtgauge.encode import hub
+
+    return hub.load_model(spec, hub.load_config(spec), hub.Place("cpu", "float32"))

@@ -26,8 +26,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mtgauge._version import __version__
+from mtgauge.encode.model_folder import fingerprint
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics._trained import fingerprint
 from mtgauge.train.nets.heads import ContextModel
 from mtgauge.train.nets.regressor import EmbeddedPairs, Regressor
 from mtgauge.train.onnx import int8
@@ -226,7 +226,7 @@ def _save_onnx(model: onnx.ModelProto, path: Path) -> None:
 def _finish(out: Path, model: nn.Module, card: dict[str, Any]) -> None:
     weights = {k: v.detach().contiguous().clone() for k, v in model.state_dict().items()}
     save_file(weights, out / "weights.safetensors", metadata={"format": "pt"})
-    card = card | {"fingerprint": fingerprint(out), "mtgauge": __version__}
+    card = card | {"fingerprint": fingerprint(out, card["kind"]), "mtgauge": __version__}
     fresh = out / "card.fresh"
     fresh.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(fresh, out / "card.json")

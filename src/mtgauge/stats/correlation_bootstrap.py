@@ -11,10 +11,10 @@ that a correlation needs is then linear or bilinear in c, so B resamples are one
     tau_wmt     pairs are drawn; of P pairs the drawn concordant ones are Binomial(P, share):
                 that *is* the resampling distribution, so nothing needs to be drawn pair by pair
 
-    bootstrap(scores, human, "pearson")      scores (m, n) -> (1000, m)
+    resampled_correlations(scores, human, "pearson")      scores (m, n) -> (1000, m)
 
 Worked example: x = [1, 5, 9], draw (2, 2, 0) has c = [1, 0, 2] and sum c x = 1 + 18 = 19. Limits:
-rank correlations are refused above `RANK_LIMIT` points: Kendall needs an n x n matrix a metric, and
+rank correlations are refused above `RANK_LIMIT` points: Kendall needs an n x n matrix per metric, and
 ranks of a thousand resamples fill memory, while intervals that narrow tell little. A resample
 without variance (all draws one point) has no correlation and stays NaN.
 """
@@ -33,7 +33,7 @@ Statistic = Literal["pearson", "spearman", "kendall"]
 RANK_LIMIT = 3000
 
 
-def bootstrap(
+def resampled_correlations(
     scores: ArrayLike,
     human: ArrayLike,
     statistic: Statistic = "pearson",
@@ -52,7 +52,7 @@ def bootstrap(
     return np.concatenate([resample(counts, x, y) for counts in blocks])
 
 
-def bootstrap_tau_wmt(
+def resampled_tau_wmt(
     scores: ArrayLike, pairs: IntArray, resamples: int = RESAMPLES, seed: int = SEED
 ) -> FloatArray:
     """Tau of resampled better/worse pairs, (resamples, m).
@@ -70,15 +70,16 @@ def bootstrap_tau_wmt(
     return np.asarray((2.0 * drawn - size) / size)
 
 
-def _standard(x: FloatArray) -> FloatArray:
+def standardised(x: FloatArray) -> FloatArray:
     """Centred and scaled, so that sums of squares do not cancel; constant rows become 0."""
     spread = x.std(axis=-1, keepdims=True)
     return np.asarray((x - x.mean(axis=-1, keepdims=True)) / np.where(spread > 0, spread, 1.0))
 
 
-def _correlation(
+def pearson_from_sums(
     sx: FloatArray, sxx: FloatArray, sxy: FloatArray, sy: FloatArray, syy: FloatArray, n: float
 ) -> FloatArray:
+    """Pearson's r from sums over n points; NaN where one side does not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
         vx, vy = sxx - sx * sx / n, syy - sy * sy / n
         r = (sxy - sx * sy / n) / np.sqrt(vx * vy)
@@ -88,9 +89,9 @@ def _correlation(
 
 def _pearson(counts: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
     m, n = x.shape
-    x, y = _standard(x), _standard(y)
+    x, y = standardised(x), standardised(y)
     sums = counts @ np.concatenate([x, x * x, x * y, [y, y * y]]).T
-    return _correlation(
+    return pearson_from_sums(
         sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m : 3 * m], sums[:, [-2]], sums[:, [-1]], n
     )
 
@@ -126,7 +127,7 @@ def _spearman(counts: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         rx = _ranks(counts, row)
         sxy = np.einsum("bn,bn->b", weighted, rx)
         sxx = np.einsum("bn,bn,bn->b", counts, rx, rx)
-        found[:, j] = _correlation(zero, sxx, sxy, zero, syy, n)
+        found[:, j] = pearson_from_sums(zero, sxx, sxy, zero, syy, n)
     return found
 
 

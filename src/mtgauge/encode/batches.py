@@ -1,0 +1,82 @@
+"""Batches by a budget of tokens: the one way in which texts are grouped for a model.
+
+A batch is padded to its longest text: n texts of at most t tokens cost n x t. Texts go longest
+first, so a batch that does not fit in memory is met at once, and little is padded.
+
+    token_batches([5, 2, 9, 2], budget=10)     # [array([2]), array([0, 1]), array([3])]
+    for rows, result in run_batches(model, lengths, run):
+        ...                                    # result = run(rows); halved on out-of-memory
+
+A text longer than the budget is a batch of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from mtgauge.encode.ragged import IntArray
+from mtgauge.errors import ResourceError
+
+T = TypeVar("T")
+
+
+class BatchedModel(Protocol):
+    name: str
+    tokens_per_batch: int
+    out_of_memory: tuple[type[Exception], ...]
+
+
+def token_batches(lengths: Sequence[int] | IntArray, budget: int) -> list[IntArray]:
+    """Row numbers in batches of at most `budget` padded tokens, longest first."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    batches, at = [], 0
+    while at < len(order):
+        count = _count(sizes[order[at:]], budget)
+        batches.append(order[at : at + count])
+        at += count
+    return batches
+
+
+def run_batches(
+    model: BatchedModel,
+    lengths: Sequence[int] | IntArray,
+    run: Callable[[IntArray], T],
+    alike: float = 0.0,
+) -> Iterator[tuple[IntArray, T]]:
+    """(rows, run(rows)) for each batch.
+
+    A text shorter than `alike` times the longest waits for the next batch once this one holds an
+    eighth of the budget. On out-of-memory the model's budget is halved, for later calls too.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    at = 0
+    while at < len(order):
+        rows = order[at : at + _count(sizes[order[at:]], model.tokens_per_batch, alike)]
+        longest = int(sizes[rows[0]])
+        try:
+            result = run(rows)
+        except model.out_of_memory as error:
+            if len(rows) == 1:
+                raise ResourceError(
+                    f"Out of memory with one text of {longest} tokens in {model.name}. Use a "
+                    "smaller model or --device cpu."
+                ) from error
+            model.tokens_per_batch = max(len(rows) * longest // 2, 1)
+            continue
+        yield rows, result
+        at += len(rows)
+
+
+def _count(falling: IntArray, budget: int, alike: float = 0.0) -> int:
+    """How many of the texts, longest first, go into the next batch."""
+    longest = max(int(falling[0]), 1)
+    fit = max(budget // longest, 1)
+    if not alike:
+        return fit
+    like = int(np.searchsorted(-falling, -alike * longest, side="right"))
+    return min(fit, max(like, budget // (8 * longest) + 1))

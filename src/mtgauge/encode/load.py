@@ -1,0 +1,87 @@
+"""Encoders and language models by name, and the settings that hold for the whole process.
+
+    configure(device="cpu", cache="~/.cache/mtgauge")
+    load_encoder("embedded")              # or a folder, a hub id, static:LANG=FILE;LANG=FILE
+    load_language_model("embedded")       # or a folder, a hub id
+
+A model is loaded once and shared by all metrics that name it, so a text that two metrics need is
+encoded once. `configure` drops loaded models if a setting has changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from mtgauge.encode.model_folder import model_folder
+from mtgauge.errors import UsageError
+
+if TYPE_CHECKING:
+    from mtgauge.encode.lm import LanguageModel
+    from mtgauge.encode.tokens.encoder import Encoder
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderSettings:
+    device: str = "auto"  # auto, cpu, cuda, cuda:N, mps (hub models only)
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    cache: str | None = None  # folder of the disk cache; None: no disk cache
+    cache_gb: float = 4.0  # oldest vectors are dropped beyond this size
+    memory_gb: float = 1.5  # vectors kept in memory, shared by the metrics of a run
+    tokens_per_batch: int = 0  # 0: the model's own choice
+
+
+_settings = EncoderSettings()
+
+
+def current_settings() -> EncoderSettings:
+    return _settings
+
+
+def configure(**changes: object) -> EncoderSettings:
+    """Set fields of `EncoderSettings` for this process."""
+    global _settings
+    unknown = changes.keys() - {f.name for f in dataclasses.fields(EncoderSettings)}
+    if unknown:
+        raise UsageError(f"encode.configure has no setting {', '.join(sorted(unknown))}.")
+    new = dataclasses.replace(_settings, **changes)  # type: ignore[arg-type]
+    if new.dtype not in DTYPES:
+        raise UsageError(f"dtype {new.dtype!r} is not one of {', '.join(DTYPES)}.")
+    if new != _settings:
+        _settings = new
+        load_encoder.cache_clear()
+        load_language_model.cache_clear()
+    return _settings
+
+
+@lru_cache(maxsize=4)
+def load_encoder(spec: str) -> Encoder:
+    """`embedded`, a folder, a hub id, or `static:LANG=FILE;LANG=FILE`."""
+    if spec.startswith("static:"):
+        from mtgauge.encode.tokens.static import StaticEncoder
+
+        return StaticEncoder.from_spec(spec)
+    folder = model_folder(spec, "encoder")
+    if folder is not None:
+        from mtgauge.encode.tokens.embedded import OnnxEncoder
+
+        return OnnxEncoder(folder, _settings)
+    from mtgauge.encode.tokens.hub import HubEncoder
+
+    return HubEncoder(spec, _settings)
+
+
+@lru_cache(maxsize=4)
+def load_language_model(spec: str) -> LanguageModel:
+    """`embedded`, a folder, or a hub id of a causal language model."""
+    folder = model_folder(spec, "fluency")
+    if folder is not None:
+        from mtgauge.encode.lm import OnnxLanguageModel
+
+        return OnnxLanguageModel(folder, _settings)
+    from mtgauge.encode.lm import HubLanguageModel
+
+    return HubLanguageModel(spec, _settings)
