@@ -21,7 +21,7 @@ def put(path: Path, text: str) -> str:
     return str(path)
 
 
-def read(argument: str, role: str = "system") -> list[list[object]]:
+def read(argument: str, role: Any = "system") -> list[list[object]]:
     return [list(column) for column in columns.column(argument, role)]
 
 
@@ -106,7 +106,7 @@ def test_flipped_bytes_in_gzip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["**.txt", "[.txt", "x" * 300, "a/b/c.txt"])
 def test_odd_names_of_missing_files(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no such file|cannot be opened"):
+    with pytest.raises(InputError, match=r"no such file|cannot be opened"):
         read(str(tmp_path / name))
 
 
@@ -143,7 +143,7 @@ def test_one_file_under_two_names(tmp_path: Path) -> None:
     (tmp_path / "two.txt").symlink_to(one)
     with pytest.raises(UsageError, match="systems one and two are the same file"):
         Corpus.from_arguments([one, str(tmp_path / "two.txt")], None, [])
-    with pytest.raises(UsageError, match="references .* are the same file"):
+    with pytest.raises(UsageError, match=r"references .* are the same file"):
         Corpus.from_arguments([put(tmp_path / "h.txt", "x\n")], None, [one, one])
     table = put(tmp_path / "t.tsv", "a\tb\n1\t2\n")
     assert list(Corpus.from_arguments([f"{table}:a", f"{table}:b"], None, []).systems) == ["a", "b"]
@@ -207,7 +207,8 @@ def test_what_has_no_order_is_refused(values: Any) -> None:
 
 def test_lists_tuples_arrays_and_series_are_columns() -> None:
     pandas = pytest.importorskip("pandas")
-    for values in (["x", "y"], ("x", "y"), np.array(["x", "y"]), pandas.Series(["x", "y"])):
+    kinds: list[Any] = [["x", "y"], ("x", "y"), np.array(["x", "y"]), pandas.Series(["x", "y"])]
+    for values in kinds:
         (chunk,) = Corpus.from_lists(values, references=values).chunks(9)
         assert chunk.systems == {"system": ["x", "y"]}
         assert chunk.references == [("x",), ("y",)]
@@ -222,7 +223,7 @@ def test_texts_from_python_pass_the_same_door(bad: str) -> None:
         {"hypotheses": ["x", "y"], "references": [["x"], ["y", bad]]},
     ):
         with pytest.raises(InputError, match=r"\[1\]: character \d is"):
-            Corpus.from_lists(**arguments)  # type: ignore[arg-type]
+            Corpus.from_lists(**arguments)
 
 
 def test_alternatives_are_columns_where_every_segment_has_as_many() -> None:
