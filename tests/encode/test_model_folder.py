@@ -69,7 +69,7 @@ def test_a_card_that_is_no_object(tmp_path: Path, text: str, message: str) -> No
         *(("layers", value) for value in ("x", None, -1, True, 3.0, 10**9)),
         *(("max_length", value) for value in (0, 1, 2, -5, "x", 2**70, None)),
         *(("name", value) for value in ("", None, 7, "\x1b[31mred", "two\nlines")),
-        *(("default_layer", value) for value in ([], {"source": "x"}, {"reference": 9}, 3)),
+        *(("default_layer", value) for value in ([0], {"source": "x"}, {"reference": 9}, 3)),
         *(("languages", value) for value in (5, "en", [1])),
         ("lowercase", "yes"),
         ("special_tokens", ["[PAD]"]),

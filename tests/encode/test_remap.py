@@ -161,7 +161,7 @@ def test_released_files_in_one_and_two_dimensions(tmp_path: Path) -> None:
         with path.open("wb") as file:
             np.save(file, array)
         found = load(path)
-        np.testing.assert_allclose(found.direction, v)
+        np.testing.assert_allclose(np.asarray(found.direction), v)
         assert (found.facts.lang, found.facts.layer, found.facts.method) == ("de-en", 8, "umd")
     path = tmp_path / "x.BAM"
     with path.open("wb") as file:

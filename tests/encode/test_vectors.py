@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def slow_buckets(word: str, minn: int, maxn: int, bucket: int) -> list[int]:
         for end in range(start + minn, min(start + maxn, len(padded)) + 1):
             if end - start == 1 and (start == 0 or end == len(padded)):
                 continue
-            value = np.uint32(2166136261)
+            value: Any = np.uint32(2166136261)
             for byte in padded[start:end].encode():
                 signed = np.array(byte, dtype=np.uint8).view(np.int8).astype(np.int32)
                 with np.errstate(over="ignore"):

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_against_the_reference_it_needs_one() -> None:
 
 
 def test_without_sources_the_language_model_is_given_nothing() -> None:
-    metric = load(spec(against="reference", lm_given="auto"))
+    metric: Any = load(spec(against="reference", lm_given="auto"))
     assert metric.resolve(frozenset({"source", "reference"})).options.lm_given == "auto"
     settled = metric.resolve(frozenset({"reference"}))
     assert settled.options.lm_given == "nothing"

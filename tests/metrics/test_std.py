@@ -167,7 +167,7 @@ def test_permutations_are_free_for_pyemd_and_not_for_lp(store: str) -> None:
 
 def test_text_without_any_known_word_is_worst_and_counted(store: str) -> None:
     for oov in ("spelling", "paper", "drop"):
-        metric = STD(vectors=store, oov=oov)  # type: ignore[arg-type]
+        metric = STD(vectors=store, oov=oov)
         assert score(metric, "neverseen", "one two") == 1.0
         assert score(metric, "", "one two") == 1.0
         assert score(metric, "one", "neverseen") == 1.0
@@ -223,7 +223,7 @@ def test_wrong_options_are_refused(store: str) -> None:
         ({"semantic": -1.0}, "0 or more"),
     ):
         with pytest.raises(UsageError, match=message):
-            score(STD(vectors=store, **wrong), "one", "two")  # type: ignore[arg-type]
+            score(STD(vectors=store, **wrong), "one", "two")
 
 
 def test_other_orders_have_their_own_columns(store: str) -> None:
@@ -235,7 +235,7 @@ def test_other_orders_have_their_own_columns(store: str) -> None:
 
 def test_explain_adds_up_to_the_score(store: str) -> None:
     for preset in ("lp", "pyemd"):
-        metric = STD(vectors=store, preset=preset)  # type: ignore[arg-type]
+        metric = STD(vectors=store, preset=preset)
         segment = Segments(["two one five"], references=[("six", "one two three")], lang="de-en")
         found = metric.explain(segment)
         assert found.left == ("one", "two", "three", "five")

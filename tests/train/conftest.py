@@ -38,7 +38,7 @@ def tiny_teacher(path: Path, vocabulary: int, dim: int = 24, layers: int = 2) ->
     from mtgauge.train.embedded.teacher import quantise_rows
 
     rng = np.random.default_rng(0)
-    sizes = {
+    sizes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (vocabulary, dim),
         "embeddings.position_embeddings.weight": (300, dim),
         "encoder.relative_attention_bias.weight": (32, 12),
@@ -59,7 +59,7 @@ def tiny_teacher(path: Path, vocabulary: int, dim: int = 24, layers: int = 2) ->
     for name, size in sizes.items():
         value = rng.normal(0, 0.3, size).astype(np.float32)
         weights[name] = np.ones(size, np.float32) if "Norm.weight" in name else value
-    np.savez(path, **quantise_rows(weights))
+    np.savez(path, allow_pickle=False, **quantise_rows(weights))
     return path
 
 

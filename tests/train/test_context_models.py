@@ -44,7 +44,7 @@ def test_sizes_are_the_papers() -> None:
     assert esim.compose.lstm.weight_ih_l0.shape == (1200, 300)
     assert esim.regress[1].weight.shape == (300, 2400)
     for head in ("bilstm", "bilstm-attention"):
-        assert ContextModel(head, 12, 768).regress[1].weight.shape == (300, 4800)  # type: ignore[arg-type]
+        assert ContextModel(head, 12, 768).regress[1].weight.shape == (300, 4800)
 
 
 def test_first_weights_are_as_specified() -> None:
@@ -165,7 +165,7 @@ def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
     calls: list[int] = []
     forward = encoder.forward
 
-    def counted(ids, mask, layers, lang):  # type: ignore[no-untyped-def]
+    def counted(ids, mask, layers, lang):
         calls.append(len(ids))
         return forward(ids, mask, layers, lang)
 

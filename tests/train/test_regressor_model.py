@@ -85,7 +85,7 @@ def test_inputs_are_joined_as_when_scoring(
     packer = replace(packer, max_length=length)
     columns = {"src": texts.sources, "ref": texts.references}
     others = [columns[part] for part in slot.split("+")]
-    expected = packer.pack(list(zip(texts.hypotheses, *others, strict=True)))  # type: ignore[arg-type]
+    expected = packer.pack(list(zip(texts.hypotheses, *others, strict=True)))
     found = pack(rows, slot, np.arange(len(rows)), packer, CPU)
     assert (expected.cut > 0) == (length == 17)
     for name in ("ids", "mask", "types", "langs"):
@@ -190,9 +190,9 @@ def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer
     (rows,) = code([judged.concatenate([both, alone])], packer.tokenize)
     batches = task(rows, packer).batches(0, 1)
     for batch in batches:
-        alone = {int(i) >= 200 for i in batch.rows}
-        assert alone in ({True}, {False})
-        assert set(batch.views) == ({"hyp+src"} if alone == {True} else set(VIEWS))
+        without = {int(i) >= 200 for i in batch.rows}
+        assert without in ({True}, {False})
+        assert set(batch.views) == ({"hyp+src"} if without == {True} else set(VIEWS))
     only = {"hyp+ref": 1.0}
     with pytest.raises(InputError, match="60 training segments lack a text"):
         RegressorTask(regressor(), packer, rows, rows, only)

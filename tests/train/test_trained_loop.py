@@ -30,7 +30,7 @@ class Line:
 
     def __init__(self, kill_at: int | None = None) -> None:
         torch.manual_seed(3)
-        self.model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+        self.model: nn.Module = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
         rng = np.random.default_rng(0)
         self.x = torch.tensor(rng.normal(size=(60, 4)), dtype=torch.float32)
         self.y = self.x @ torch.tensor([1.0, -2.0, 0.5, 0.0])

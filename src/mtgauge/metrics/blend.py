@@ -124,13 +124,6 @@ class Blend(Metric):
         cls, components: Sequence[str], judged: Sequence[Judged], equal: bool = False
     ) -> Blend:
         """Centres and scales of this data, and the non-negative weights nearest to the humans."""
-        try:
-            from scipy.optimize import nnls
-        except ImportError:
-            raise ResourceError(
-                "Fitting a blend needs scipy: pip install 'mtgauge[train]'."
-            ) from None
-
         plain = cls(tuple(components), *((1.0,) * len(components),) * 3)
         if any(len(human) != len(batch) for batch, human in judged):
             raise UsageError("Fitting a blend needs one judgement a segment.")
@@ -144,7 +137,7 @@ class Blend(Metric):
         weights = np.ones(len(components))
         if not equal:
             # a missing score is the average one: it says nothing for or against the segment
-            weights, _ = nnls(np.nan_to_num(z).T, (human - human.mean()) / human.std())
+            weights = _nearest(np.nan_to_num(z).T, (human - human.mean()) / human.std())
         if not weights.sum() > 0:
             raise UsageError("None of the components agrees with these judgements: no weights.")
         values = [tuple(round(float(x), 4) for x in row) for row in (centres, scales, weights)]
@@ -184,3 +177,12 @@ class Blend(Metric):
             self.__dict__["_loaded"] = [registry.load(spec) for spec in self.components]
         parts: list[Metric] = self.__dict__["_loaded"]
         return parts
+
+
+def _nearest(columns: FloatArray, target: FloatArray) -> FloatArray:
+    """The weights >= 0 whose sum of columns comes nearest to `target`."""
+    try:
+        from scipy.optimize import nnls
+    except ImportError:
+        raise ResourceError("Fitting weights needs scipy: pip install 'mtgauge[train]'.") from None
+    return np.asarray(nnls(columns, target)[0], dtype=np.float64)
