@@ -16,13 +16,15 @@ from mtgauge._version import __version__
 if TYPE_CHECKING:
     from mtgauge import metrics
     from mtgauge.data.segments import Segments
+    from mtgauge.engine.explain import explain
     from mtgauge.engine.local import score
     from mtgauge.registry import load
 
-__all__ = ["Segments", "__version__", "load", "metrics", "score"]
+__all__ = ["Segments", "__version__", "explain", "load", "metrics", "score"]
 
 _HOMES = {
     "Segments": "mtgauge.data.segments",
+    "explain": "mtgauge.engine.explain",
     "load": "mtgauge.registry",
     "score": "mtgauge.engine.local",
 }

@@ -12,11 +12,12 @@ from mtgauge import registry
 from mtgauge.errors import UsageError
 from mtgauge.meta import experiment, tables
 from mtgauge.meta.rows import Row
+from mtgauge.signature import Signature
 
 
 def _row(metric="sentbleu", lp="de-en", value=0.4325, **more):
     facts = {
-        "signature": f"{metric}|x",
+        "signature": Signature(metric),
         "data": "da17",
         "level": "segment",
         "n": 560,

@@ -19,11 +19,12 @@ from mtgauge.data.checks import language_pair
 from mtgauge.data.judgements import Judgements, read, read_system_human
 from mtgauge.data.scores import read_scores
 from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.engine.ready import check_device
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.meta import render, slices, tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import Comparison, Row, average
-from mtgauge.meta.scoring import Level, Scores, external, score, sides
+from mtgauge.meta.scoring import Level, Scores, external, refuse_nothing_served, score
 from mtgauge.metric import Metric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-ci", action="store_true", help="no confidence intervals")
     add("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
     add("--quiet", action="store_true")
+    add("--verbose", action="store_true", help="signatures in full, on standard error")
     add_encoder_options(parser)
 
 
@@ -91,7 +93,6 @@ class Findings:
     comparisons: list[Comparison] = field(default_factory=list)
     scored: list[tuple[Judgements, list[Scores]]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)  # spec -> why it could not run
-    resolved: dict[tuple[str, frozenset[str]], Metric] = field(default_factory=dict)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -131,8 +132,9 @@ def run(args: argparse.Namespace) -> int:
         from mtgauge.meta.plots import plot
 
         plot(args.plot, found.scored, args.level)
+    _warn_of_unserved(found)
     if not args.quiet:
-        _say_more(found, cache, time.monotonic() - started)
+        _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
     return 0
 
 
@@ -158,11 +160,13 @@ def study(
         if lenient and args.surface and metrics[spec].cost != "surface":
             found.missing[spec] = "left out here (--surface)."
             del metrics[spec]
+    check_device(metrics.values())
     with progress_bar("segments", quiet=args.quiet) as progress:
         for item in judgements:
             scores = external(item, args.level, args.lower)
             scores += _score_all(item, metrics, args, cache, progress, found, lenient)
             found.scored.append((item, scores))
+    refuse_nothing_served(scores for _, scores in found.scored)
     resamples = 0 if args.no_ci else RESAMPLES
     for item, scores in found.scored:
         parts = [(item, scores)]
@@ -209,10 +213,7 @@ def _score_all(
     for spec, metric in metrics.items():
         if spec in found.missing:
             continue
-        # one instance for all language pairs, so that a model is loaded once
-        key = (spec, sides(item))
         try:
-            metric = found.resolved.setdefault(key, metric.resolve(key[1]))
             one = score(
                 item, metric, args.level, cache=cache, unescape=args.unescape, progress=progress
             )
@@ -288,7 +289,23 @@ def _export(folder: Path, scored: Sequence[tuple[Judgements, list[Scores]]]) -> 
         mtme.write_folder(folder, replace(item, scores=columns, system_scores=systems))
 
 
-def _say_more(found: Findings, cache: RowCache | None, seconds: float) -> None:
+def _warn_of_unserved(found: Findings) -> None:
+    """What could not be served, and why: said even where notes are not."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for item, scores in found.scored:
+        for one in scores:
+            if one.unserved is not None:
+                reasons.setdefault((one.metric, one.unserved), []).append(item.lp)
+    for (metric, reason), lps in reasons.items():
+        print(f"warning: {metric} has no scores for {', '.join(lps)}: {reason}", file=sys.stderr)
+
+
+def _say_more(
+    found: Findings, cache: RowCache | None, seconds: float, *, verbose: bool = False
+) -> None:
+    if verbose:
+        for text in dict.fromkeys(row.signature.full for row in found.rows):
+            print(f"signature  {text}", file=sys.stderr)
     counted = {one.metric: one.notes for _, scores in found.scored for one in scores if one.notes}
     for metric, notes in counted.items():
         listing = ", ".join(f"{n:,} {what}" for what, n in notes.items() if n)

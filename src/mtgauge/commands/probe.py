@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mtgauge import registry
 from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options, write
 from mtgauge.data.checks import language_pair, unescape
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.judgements import read
 from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.engine.ready import check_device
 from mtgauge.errors import UsageError
 from mtgauge.meta import probes
 from mtgauge.meta.probes import Probe
@@ -70,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("The w2w probe translates word by word: give --dictionary FILE (MUSE).")
     cache = None if args.no_cache else RowCache(args.cache or default_folder())
     words = None if args.dictionary is None else probes.read_dictionary(args.dictionary)
+    check_device(registry.load(spec) for spec in args.metrics)
     found: list[Probe] = []
     with progress_bar("texts", quiet=args.quiet) as progress:
         for pairs in _pairs(args):

@@ -96,6 +96,8 @@ def by_slice(rows: Sequence[Row]) -> Grid:
 def _cell(row: Row | None, statistic: str, intervals: bool) -> str:
     if row is None:
         return "-"
+    if row.unserved is not None:
+        return "unserved"
     if intervals:
         found = row.intervals.get(statistic)
         return "-" if found is None else f"{found[0]:.3f}..{found[1]:.3f}"
@@ -208,7 +210,7 @@ def long_table(rows: Sequence[Row]) -> Grid:
         numbers += [row.chance.get(name, math.nan) for name in ACCURACIES]
         cells = ["" if math.isnan(x) else f"{x:.6g}" for x in numbers]
         about = [row.metric, row.data, row.lp, row.level, str(row.n)]
-        grid.append([*about, *cells, "; ".join(row.outcomes), row.signature])
+        grid.append([*about, *cells, "; ".join(row.outcomes), row.signature.short])
     return grid
 
 

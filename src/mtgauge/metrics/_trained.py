@@ -17,14 +17,14 @@ import hashlib
 import json
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Metric
+from mtgauge.metric import Explanation, FloatArray, Metric, Task
 from mtgauge.models import shipped
 
 Scale = Literal["z", "100"]
@@ -120,16 +120,6 @@ class TrainedFolder:
         return output
 
 
-def best_or_mean(scores: FloatArray, rows: NDArray[np.int64], n: int, multi_ref: str) -> FloatArray:
-    """One score a segment from one score a reference; `rows` says whose each is."""
-    out = np.full(n, -np.inf if multi_ref == "best" else 0.0)
-    if multi_ref == "best":
-        np.maximum.at(out, rows, scores)
-        return out
-    np.add.at(out, rows, scores)
-    return out / np.bincount(rows, minlength=n)
-
-
 def length_batches(lengths: NDArray[np.int64], budget: int) -> list[NDArray[np.int64]]:
     """Rows by length, longest first, in batches of at most `budget` padded tokens."""
     order = np.argsort(-lengths, kind="stable")
@@ -157,6 +147,12 @@ class TrainedMetric(Metric):
     def worst(self) -> float:
         return 0.0 if self.scale == "100" else WORST
 
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        if self.scale == "100":
+            self._calibration  # noqa: B018  a model without one is refused now
+        return settled
+
     @cached_property
     def folder(self) -> TrainedFolder:
         return open_folder(model_folder(self.model, self.name), self.name)
@@ -166,7 +162,7 @@ class TrainedMetric(Metric):
         return self.folder.card
 
     def predict(self, batch: Segments) -> FloatArray:
-        """z-scores, (n,)."""
+        """One z-score per segment, (n,)."""
         raise NotImplementedError
 
     def statistics(self, batch: Segments) -> FloatArray:

@@ -27,10 +27,12 @@ def decimals(metric: MetricResult) -> int:
 
 
 def _column(metric: MetricResult) -> list[str]:
-    """One metric's cells, a system each, decimal points below each other.
+    """One metric's cells, one per system, decimal points below each other.
 
     * marks a difference to the baseline that both tests see, #n the rank.
     """
+    if metric.unserved is not None:
+        return ["unserved"] * len(metric.systems)
     places = decimals(metric)
     scores = [_number(s.score, places) for s in metric.values()]
     halves = ["" if s.ci is None else f" ±{_half(s.ci, places)}" for s in metric.values()]
@@ -106,7 +108,7 @@ def _segment_table(result: Result) -> str:
 
 
 def _legend(result: Result) -> str:
-    anything = next(iter(result.values()))
+    anything = next(metric for metric in result.values() if metric.unserved is None)
     some = next(iter(anything.values()))
     lines = ["↑ higher is better, ↓ lower is better"]
     if some.ci is not None:
@@ -117,6 +119,9 @@ def _legend(result: Result) -> str:
         )
     if some.cluster is not None:
         lines.append("#n rank; systems of the same rank cannot be told apart (p < 0.05)")
+    for metric in result.values():
+        if metric.unserved is not None:
+            lines.append(f"unserved: {metric.spec} cannot score {result.lang}")
     return "\n".join(lines)
 
 
@@ -131,6 +136,7 @@ def rows(result: Result) -> tuple[list[str], list[list[str]]]:
             p = (tests.p_bootstrap, tests.p_randomisation) if tests else (math.nan, math.nan)
             numbers = [system.score, low, high, *p]
             cells = ["" if math.isnan(x) else f"{x:.6g}" for x in numbers]
+            cells[0] = cells[0] if metric.unserved is None else "unserved"
             body.append([spec, name, *cells])
     return header, body
 
