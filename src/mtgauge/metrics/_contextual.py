@@ -171,10 +171,9 @@ class ContextualMetric(PresetMetric):
         return tokens
 
     def versions(self) -> dict[str, str]:
-        """The model, as name@fingerprint, and its precision unless that is float32."""
+        """The model, as name@fingerprint, and its precision."""
         model = self.model
-        named = {"model": model_label(model.name, model.fingerprint)}
-        return named if model.dtype == "float32" else named | {"dtype": model.dtype}
+        return {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
 
     def labels(self, units: Units, text: str) -> tuple[str, ...]:
         """What to show for the units of one text."""

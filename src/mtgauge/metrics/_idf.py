@@ -3,8 +3,8 @@
     idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
 
 A piece that no text contains has log(M + 1). The texts are `off` (all weights 1), `references`
-(those of the run, through `fit`) or a file, one a line. Where all weights of a text are 0, as with
-a corpus of one text, they count as equal.
+(those of the run, through `fit`) or a file, one per line. Where all weights of a text are 0, as
+with a corpus of one text, they count as equal.
 """
 
 from __future__ import annotations

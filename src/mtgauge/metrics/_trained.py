@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, FloatArray, Metric, Task
+from mtgauge.metrics._references import MultiReference
 from mtgauge.models import shipped
 
 Scale = Literal["z", "100"]
@@ -134,10 +135,14 @@ def length_batches(lengths: NDArray[np.int64], budget: int) -> list[NDArray[np.i
 class TrainedMetric(Metric):
     """Base of metrics that predict a human z-score with a model from a folder."""
 
-    model: str
-    scale: Scale
     cost = "encoder"
     tolerance = 2e-3  # int8 activations round differently when a batch's padding changes
+
+    def __init__(self, model: str, view: str, scale: Scale, multi_ref: MultiReference) -> None:
+        self.model = model
+        self.view = view
+        self.scale = scale
+        self.multi_ref = multi_ref
 
     @property
     def bounds(self) -> tuple[float, float]:

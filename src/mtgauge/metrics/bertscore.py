@@ -12,7 +12,7 @@ to 1 in each text (Zhang et al., ICLR 2020). BERTr is its recall. Higher is bett
 Preset `bert_score` gives what the package of that name gives with the same model: special tokens
 have no weight but may be matched; by default they take no part. Scores are not rescaled.
 `idf=references` takes document frequencies from the references of the run, so that a segment's
-score depends on the test set; `idf=FILE` from a file of your own, one text a line.
+score depends on the test set; `idf=FILE` from a file of your own, one text per line.
 """
 
 from __future__ import annotations

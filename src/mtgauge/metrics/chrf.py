@@ -11,7 +11,7 @@ how many times recall counts as much as precision: chrF1, chrF2 (the default), c
 
 The row is (hypothesis, reference, shared) counts of every order. Of several references the one
 with the best F is taken, segment by segment. Limits: characters of a wrong word that happens to
-be spelt alike earn credit; Chinese and Japanese have few characters a sentence, so scores there
+be spelt alike earn credit; Chinese and Japanese have few characters per sentence, so scores there
 are low and coarse.
 """
 

@@ -51,10 +51,7 @@ class ContextMetric(TrainedMetric):
         scale: Scale = "z",
         multi_ref: Annotated[MultiReference, When("view", "ref")] = "best",
     ) -> None:
-        self.model = model
-        self.view = view
-        self.scale = scale
-        self.multi_ref = multi_ref
+        super().__init__(model, view, scale, multi_ref)
 
     @property
     def needs(self) -> frozenset[str]:

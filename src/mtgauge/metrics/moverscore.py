@@ -13,7 +13,7 @@ Presets: `emnlp2019` is the paper's metric (last 5 layers, unigrams, idf); `v2` 
 script (one layer, Euclidean distance, 1 / (1 + cost)); `default` has uniform weights, since idf
 from the references makes a segment's score depend on the others. Translations are weighted by the
 references' idf too, so that systems compare; the authors took it from the translations of the one
-system they scored, which is `hyp_idf=FILE` with its translations in FILE, one a line. Where the
+system they scored, which is `hyp_idf=FILE` with its translations in FILE, one per line. Where the
 authors kept [CLS] and [SEP] they had idf 0 and so no mass; here they are dropped.
 """
 

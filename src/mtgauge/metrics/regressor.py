@@ -63,10 +63,7 @@ class Regressor(TrainedMetric):
         scale: Scale = "z",
         multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best",
     ) -> None:
-        self.model = model
-        self.view = view
-        self.scale = scale
-        self.multi_ref = multi_ref
+        super().__init__(model, view, scale, multi_ref)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -81,7 +78,7 @@ class Regressor(TrainedMetric):
             self._language_numbers(_languages(task, name))
         return settled
 
-    def _view(self, sides: frozenset[str]) -> View:
+    def _view(self, sides: frozenset[str]) -> str:
         """The view in force: with `auto`, by what is given and what the model was trained for."""
         served = self.card["views"]
         if self.view != "auto":
@@ -91,7 +88,7 @@ class Regressor(TrainedMetric):
                     f"not for view={self.view}."
                 )
             return self.view
-        order: dict[frozenset[str], tuple[View, ...]] = {
+        order: dict[frozenset[str], tuple[str, ...]] = {
             frozenset({"source", "reference"}): VIEWS,
             frozenset({"reference"}): ("hyp+ref",),
             frozenset({"source"}): ("hyp+src",),
