@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mtgauge import metrics
     from mtgauge.data.judgements import Judgements
     from mtgauge.data.segments import Segments
+    from mtgauge.engine.explain import explain
     from mtgauge.engine.local import score
     from mtgauge.registry import load
     from mtgauge.report.api import meta, probe
@@ -25,6 +26,7 @@ __all__ = [
     "Judgements",
     "Segments",
     "__version__",
+    "explain",
     "load",
     "meta",
     "metrics",
@@ -35,6 +37,7 @@ __all__ = [
 _HOMES = {
     "Judgements": "mtgauge.data.judgements",
     "Segments": "mtgauge.data.segments",
+    "explain": "mtgauge.engine.explain",
     "load": "mtgauge.registry",
     "meta": "mtgauge.report.api",
     "probe": "mtgauge.report.api",

@@ -20,9 +20,9 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data import judgements
 from mtgauge.data.segments import Segments
+from mtgauge.engine.fit_blend import Judged, fit_blend, segment_scores
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Metric
-from mtgauge.metrics.blend import Blend, Judged
 
 MODELS = ("blend",)
 
@@ -31,14 +31,14 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(stage=name)
     parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--test", type=Path, nargs="+", default=[], metavar="FILE",
-                        help="correlation with these, a language pair a line")  # fmt: skip
+                        help="correlation with these, one language pair per line")  # fmt: skip
     parser.add_argument("--components", nargs="+", default=["chrf", "kobe"], metavar="METRIC")
     parser.add_argument("--pairs", nargs="+", metavar="LP", help="only these language pairs")
     parser.add_argument("--equal", action="store_true", help="equal weights, only centre and scale")
 
 
 def run(args: argparse.Namespace) -> int:
-    blend = Blend.fitted(args.components, _read(args.train, args.pairs), equal=args.equal)
+    blend = fit_blend(args.components, _read(args.train, args.pairs), equal=args.equal)
     print("component\tcentre\tscale\tweight")
     for row in zip(blend.components, blend.centres, blend.scales, blend.weights, strict=True):
         print(*row, sep="\t")
@@ -71,7 +71,7 @@ def _read(files: list[Path], pairs: list[str] | None) -> list[Judged]:
 
 def _agreement(metric: Metric, batch: Segments, human: Sequence[float] | FloatArray) -> float:
     """Pearson's r over the segments that have a score, higher meaning better."""
-    scores = metric.segment_score(metric.statistics(batch))
+    scores = segment_scores(metric, batch)
     has = ~np.isnan(scores)
     sign = 1.0 if metric.higher_is_better else -1.0
     return sign * float(np.corrcoef(scores[has], np.asarray(human)[has])[0, 1])
