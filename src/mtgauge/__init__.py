@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from mtgauge._version import __version__
 
 if TYPE_CHECKING:
-    from mtgauge import metrics
+    from mtgauge import metrics, train
     from mtgauge.data.segments import Segments
     from mtgauge.engine.local import score
     from mtgauge.registry import load
 
-__all__ = ["Segments", "__version__", "load", "metrics", "score"]
+__all__ = ["Segments", "__version__", "load", "metrics", "score", "train"]
 
 _HOMES = {
     "Segments": "mtgauge.data.segments",
@@ -31,8 +31,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name == "metrics":
-        return import_module("mtgauge.metrics")
+    if name in ("metrics", "train"):
+        return import_module(f"mtgauge.{name}")
     raise AttributeError(f"module 'mtgauge' has no attribute {name!r}")
 
 

@@ -62,6 +62,7 @@ class Judgements:
     system_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dataset: str | None = None  # "WMT17", to find the papers' tables
     lines: IntArray | None = None  # line of each row in its file
+    judges: FloatArray | None = None  # judgements averaged in each score (column n)
 
     def __len__(self) -> int:
         return len(self.systems)
@@ -103,6 +104,7 @@ class Judgements:
             pairs=None if pairs is None else pairs[(pairs >= 0).all(axis=1)],
             scores={name: values[rows] for name, values in self.scores.items()},
             lines=None if self.lines is None else self.lines[rows],
+            judges=None if self.judges is None else self.judges[rows],
         )
 
     def rows_by_system(self) -> dict[str, IntArray]:
@@ -182,6 +184,7 @@ def read_judged(path: str | Path, lang: str | None = None) -> list[Judgements]:
                 raw=_numbers(path, rows, at["raw"], "raw") if "raw" in at else None,
                 dataset=f"WMT{years.pop()[-2:]}" if len(years) == 1 else dataset_name(path),
                 lines=np.array([number for number, _ in rows], dtype=np.int64),
+                judges=_numbers(path, rows, at["n"], "n") if "n" in at else None,
             )
         )
     return found

@@ -13,13 +13,13 @@ Slips are only judged this way, never learned as text. Where machine translation
 at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
 follows their scores too.
 
-    train_fluency(Corpus.load(folder, "cuda"), Causal(shape), FluencySettings(seconds=300), out)
+    corpus = ParallelCorpus.load(folder, "cuda")
+    train_language_model(corpus, Causal(shape), LanguageModelTraining(seconds=300), out)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -30,42 +30,17 @@ from mtgauge.train.embedded.corpus import BOS, EOS, SEP
 from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed
 from mtgauge.train.embedded.objective import follow, within, word_means
 from mtgauge.train.embedded.people import People
-from mtgauge.train.embedded.reader import BEGIN, Reader
-from mtgauge.train.embedded.sampler import Corpus
+from mtgauge.train.embedded.reader import BEGIN, LlamaReader
+from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
-from mtgauge.train.loop.descend import Schedule, descend, load_weights
+from mtgauge.train.loop.descend import descend
 from mtgauge.train.nets.transformer import Causal, Ragged, log_probability
-
-
-@dataclass(frozen=True)
-class FluencySettings(Schedule):
-    """Everything a run depends on besides data and start weights."""
-
-    rate: float = 1.5e-3
-    warm: int = 300
-    words: int = 40_000
-    given: float = 0.5  # share of sequences with the source before the translation
-    foreign: float = 0.15  # share of texts alone that are the foreign side
-    reverse: float = 0.15  # share of pairs translated out of English
-    source_share: float = 0.2  # of the source's own pieces that are learned too
-    read_share: float = 0.4  # of a batch's rows shown to the reader as well
-    ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
-    people: int = 192  # judged translations a step, where there are any
-    weights: dict[str, float] = field(
-        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0, "people": 0.3}
-    )
-
-
-def load_causal(path: Path) -> Causal:
-    weights, shape = load_weights(path)
-    model = Causal(shape)
-    model.load_state_dict(weights)
-    return model
+from mtgauge.train.settings import LanguageModelTraining
 
 
 def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor, Tensor]:
     """`<s> first <sep> second </s>`, or `<s> second </s>` where `first` is empty (-1 throughout);
-    then two flags a piece: whether it stands before the separator, and whether it is the last."""
+    then two flags per piece: whether it stands before the separator, and whether it is the last."""
     between = torch.where((first >= 0).any(1, keepdim=True), table.frame[1], -1)
     words, starts = framed(torch.cat([first, between, second], 1), table.frame)
     batch, _ = expand(words, starts, table)
@@ -81,7 +56,11 @@ def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor,
 
 
 def sequences(
-    corpus: Corpus, rows: Tensor, table: Table, settings: FluencySettings, rng: torch.Generator
+    corpus: ParallelCorpus,
+    rows: Tensor,
+    table: Table,
+    settings: LanguageModelTraining,
+    rng: torch.Generator,
 ) -> tuple[Ragged, Tensor]:
     """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and which pieces predict the next one."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
@@ -97,7 +76,7 @@ def sequences(
 
 
 def ranked_loss(
-    model: Causal, corpus: Corpus, samples: Samples, rows: Tensor, table: Table
+    model: Causal, corpus: ParallelCorpus, samples: Samples, rows: Tensor, table: Table
 ) -> Tensor:
     """How far mean log p(c | x) of machine translations c is from following the teacher's rating:
     over the batch, and among the translations of one source."""
@@ -125,14 +104,18 @@ def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
 
 def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
     """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
-    told = batch.position[1:] > 0
-    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * told)
+    counted = batch.position[1:] > 0
+    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * counted)
 
 
 def read_loss(
-    model: Causal, reader: Reader, corpus: Corpus, rows: Tensor, tables: tuple[Table, Table],
+    model: Causal,
+    reader: LlamaReader,
+    corpus: ParallelCorpus,
+    rows: Tensor,
+    tables: tuple[Table, Table],
     rng: torch.Generator,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """How far the student's word log-probabilities are from the reader's, real and corrupted."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
@@ -154,13 +137,13 @@ def read_loss(
     return near / 2 + follow(means[0], means[1])
 
 
-def train_fluency(
-    corpus: Corpus,
+def train_language_model(
+    corpus: ParallelCorpus,
     model: Causal,
-    settings: FluencySettings,
+    settings: LanguageModelTraining,
     out: Path,
     watch: Callable[[Causal], str] | None = None,
-    reader: Reader | None = None,
+    reader: LlamaReader | None = None,
     samples: Samples | None = None,
     people: People | None = None,
 ) -> None:
@@ -195,5 +178,6 @@ def train_fluency(
     look = (lambda: watch(model)) if watch is not None else None
     file = out / "fluency.safetensors"
     batches = corpus.batches(settings.words, settings.seed)
-    descend(model, model.shape, batches, losses, settings.weights, settings, file,
+    weights = {**settings.weights, "ranked": settings.ranked}
+    descend(model, model.shape, batches, losses, weights, settings, file,
             decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

@@ -6,7 +6,7 @@
       lexicon.npz                          see `lexicon`
       heldout.npz                          pairs kept out of training, for retrieval
 
-Texts of languages without spaces are stored as pieces, one type a piece, because whole runs of
+Texts of languages without spaces are stored as pieces, one type per piece, because whole runs of
 characters would hardly be seen twice.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import lzma
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -99,15 +99,17 @@ def prepare(
     *,
     longest: int = 60,
     heldout: int = 1000,
-    caps: dict[str, dict[str, int]] | None = None,
+    cap: Mapping[str, int] | None = None,
     workers: int = 2,
     seed: int = 1,
 ) -> None:
-    """Read all pairs of `files` (language -> files), number the words, keep some out, write."""
+    """Read all pairs of `files` (language -> files), number the words, keep some out, write.
+
+    Of an origin that `cap` names each language has at most as many pairs.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    caps = caps or {}
     jobs = [
-        (lang, str(tokenizer_file), [str(f) for f in names], longest, caps.get(lang, {}))
+        (lang, str(tokenizer_file), [str(f) for f in names], longest, dict(cap or {}))
         for lang, names in files.items()
     ]
     with get_context("spawn").Pool(workers) as pool:
@@ -189,9 +191,26 @@ def load_pieces(folder: Path, name: str) -> Side:
     """Type -> pieces of a vocabulary (`student`, `teacher`, `reader`)."""
     with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
         if name not in stored:
-            option = {"teacher": "--teacher-tokenizer", "reader": "--reader"}.get(name, name)
+            option = {"teacher": "--teacher-tokenizer", "reader": "--reader-gguf"}.get(name, name)
             raise ResourceError(f"{folder} has no pieces for the {name}: prepare it with {option}.")
         return _side(unpack(stored[name].tobytes()), unpack(stored[name + "_lengths"].tobytes()))
+
+
+def load_shares(folder: Path) -> dict[str, dict[str, float]]:
+    """How often languages and origins are drawn, where the corpus says so."""
+    file = folder / "shares.json"
+    return {"languages": {}, "origins": {}} | (
+        json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    )
+
+
+def load_tokenizer(folder: Path, name: str = "tokenizer") -> Tokenizer:
+    """A tokenizer of a prepared corpus: its own, or its `teacher`'s."""
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        how = " --teacher-tokenizer" if name == "teacher" else ""
+        raise ResourceError(f"{file} is not there: `mtgauge train prepare{how}` makes it.")
+    return Tokenizer.from_file(str(file))
 
 
 def load_types(folder: Path) -> list[str]:

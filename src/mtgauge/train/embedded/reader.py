@@ -3,10 +3,11 @@
 It reads a sentence, real or corrupted, and says how likely each word is; the student is trained to
 say the same of the same words, whatever pieces either cuts them into.
 
-    store(gguf_file, folder, parts=2)                   # blocks as they are, for the journey
-    reader = Reader.load(sorted(folder.glob("reader-*.npz")), device="cuda")
+    reader = LlamaReader.load(sorted(folder.glob("reader-*.npz")), device="cuda")
     reader(batch)                                        # log-probability of each next piece
     tokenizer(gguf_file)                                 # its byte-level BPE, for the piece table
+
+Its files are made by `recipes/pack_teachers.py`.
 
 Q4_1: 32 weights are (d, m: fp16; 16 bytes), w = d q + m; Q8_0: (d: fp16; 32 int8), w = d q.
 Limits: GGUF files of Llama models in F32, Q4_1 and Q8_0; needs the package gguf to read them.
@@ -30,20 +31,6 @@ from mtgauge.train.nets.transformer import Ragged, attention, log_probability
 
 BEGIN = 0  # <|endoftext|>
 HEADS, SHARED, BASE, EPSILON = 9, 3, 100_000.0, 1e-5
-
-
-def store(gguf_file: Path, folder: Path, parts: int = 2) -> None:
-    """The raw blocks of every tensor, spread over `parts` files."""
-    from gguf import GGUFReader
-
-    tensors = GGUFReader(str(gguf_file)).tensors
-    size, files = [0] * parts, [dict[str, NDArray[np.generic]]() for _ in range(parts)]
-    for tensor in sorted(tensors, key=lambda t: -t.n_bytes):
-        least = size.index(min(size))
-        size[least] += tensor.n_bytes
-        files[least][f"{tensor.name}:{tensor.tensor_type.name}"] = np.asarray(tensor.data)
-    for i, file in enumerate(files):
-        np.savez(folder / f"reader-{i + 1}.npz", **file)  # type: ignore[arg-type]
 
 
 def tokenizer(gguf_file: Path) -> Tokenizer:
@@ -84,7 +71,7 @@ def _norm(x: Tensor, weight: Tensor) -> Tensor:
     return F.rms_norm(x.float(), x.shape[-1:], weight.float(), EPSILON).to(x.dtype)
 
 
-class Reader:
+class LlamaReader:
     """Llama's forward pass, without gradients."""
 
     def __init__(self, weights: dict[str, Tensor]) -> None:
@@ -92,7 +79,7 @@ class Reader:
         self.layers = sum(name.endswith("attn_norm.weight") for name in weights)
 
     @classmethod
-    def load(cls, files: Sequence[Path], device: str = "cpu") -> Reader:
+    def load(cls, files: Sequence[Path], device: str = "cpu") -> LlamaReader:
         weights = {}
         for file in files:
             try:
@@ -102,7 +89,7 @@ class Reader:
                         weights[name] = _weights(stored[key], kind, device)
             except (OSError, EOFError, zipfile.BadZipFile, ValueError, RuntimeError) as error:
                 raise ResourceError(
-                    f"{file} holds no weights of `mtgauge.train.embedded.reader.store` ({error})."
+                    f"{file} holds no weights of recipes/pack_teachers.py ({error})."
                 ) from None
         return cls(weights)
 
