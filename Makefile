@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
-SOURCES := src tests bench
+SOURCES := src tests bench recipes
 
 .PHONY: demo test lint bench docs clean
 
