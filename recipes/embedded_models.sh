@@ -19,12 +19,17 @@ mkdir -p "$out"
 awk -F'\t' 'NR == FNR { if (FNR > 1) out[$1]; next }
     FNR == 1 || (!((FNR - 1) in out) && $1 !~ /^(ne|si)-/)' \
     "$wmt/mlqe-train-overlap.tsv" <(zcat "$wmt/mlqe-train.tsv.gz") > "$out/mlqe.tsv"
+# Of these, what people scored above average joins the parallel text
+mkdir -p "$out/mlqe"
+awk -F'\t' -v dir="$out/mlqe" 'FNR > 1 && $6 > 0 { split($1, l, "-")
+    if (l[2] == "en") print $4 "\t" $5 "\tmlqe" > (dir "/" l[1] "-en.tsv")
+    else print $5 "\t" $4 "\tmlqe" > (dir "/" l[2] "-en.tsv") }' "$out/mlqe.tsv"
 
 python "$here/pack_teachers.py" english "$mpnet/model.safetensors" --out "$out/teacher.npz"
 python "$here/pack_teachers.py" reader "$smollm" --out "$out"
 python "$here/tokenizer.py" --parallel "$parallel" --out "$out/tokenizer.json"
-mtgauge train prepare --parallel "$parallel" --out "$corpus" --tokenizer "$out/tokenizer.json" \
-    --teacher-tokenizer "$mpnet/tokenizer.json" --reader-gguf "$smollm" \
+mtgauge train prepare --parallel "$parallel" --extra "$out"/mlqe/*-en.tsv --out "$corpus" \
+    --tokenizer "$out/tokenizer.json" --teacher-tokenizer "$mpnet/tokenizer.json" --reader-gguf "$smollm" \
     --shares "$here/shares.json" --cap europarl=60000 tatoeba=60000
 python "$here/warm_start.py" --corpus "$corpus" --parent "$minilm"
 

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from mtgauge.errors import UsageError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
-from mtgauge.train.embedded.corrupt import corrupt, expand, flat_rows, framed
+from mtgauge.train.embedded.corrupt import corrupt, expand, flat_rows, framed, same_width
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
@@ -154,10 +154,7 @@ class Losses:
             target, source, lang, self.corpus.slips, made.stop - made.start, self.rng, guessed
         )
         if self.samples is not None:
-            drawn = self.samples.padded(rows)
-            wide = max(drawn.shape[2], slots.shape[2])
-            both = [F.pad(x, (0, wide - x.shape[2]), value=-1) for x in (drawn, slots)]
-            slots = torch.cat(both, 1)
+            slots = torch.cat(same_width([self.samples.padded(rows), slots]), 1)
         slots = slots.flatten(0, 1)
         taught = self._teach(target, slots)
         step = self._encode([source, target, slots], len(rows))

@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
-from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed
+from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
 from mtgauge.train.embedded.objective import follow, within, word_means
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.reader import BEGIN, LlamaReader
@@ -63,9 +63,7 @@ def sequences(
     rng: torch.Generator,
 ) -> tuple[Ragged, Tensor]:
     """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and which pieces predict the next one."""
-    source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
-    wide = max(source.shape[1], target.shape[1])
-    source, target = (F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (source, target))
+    source, target = same_width([corpus.padded(rows, "source"), corpus.padded(rows, "target")])
     draw = torch.rand(3, len(rows), 1, device=rows.device, generator=rng)
     paired = draw[0] < settings.given
     swapped = draw[1] < torch.where(paired, settings.reverse, settings.foreign)
@@ -119,8 +117,7 @@ def read_loss(
     """How far the student's word log-probabilities are from the reader's, real and corrupted."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
-    wide = max(slips.shape[1], target.shape[1])
-    slots = torch.cat([F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (target, slips)])
+    slots = torch.cat(same_width([target, slips]))
     words, starts = framed(slots, tables[0].frame)
     batch, word = expand(words, starts, tables[0])
     theirs, their_word = expand(words, starts, tables[1])

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from mtgauge.encode.ragged import offsets_of
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded.corpus import IntArray, Side, pack, read_pairs, split_words, unpack
 
@@ -85,7 +86,7 @@ def _language(job: tuple[str, str, list[str], int, dict[str, int]]) -> tuple[str
                 length.append(len(row))
             origin.append(origins.setdefault(tag, len(origins)))
     made = [
-        Side(np.array(flat, np.int32), np.concatenate([[0], np.cumsum(np.array(n, np.int64))]))
+        Side(np.array(flat, np.int32), offsets_of(n))
         for flat, n in zip(sides, lengths, strict=True)
     ]
     pairs = Pairs(made[0], made[1], np.array(origin, np.int16), tuple(origins))
@@ -168,8 +169,8 @@ def _write(path: Path, blobs: dict[str, bytes]) -> None:
     np.savez(path, **arrays)  # type: ignore[arg-type]
 
 
-def _side(flat: IntArray, lengths: IntArray) -> Side:
-    return Side(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64))
+def _side(flat: bytes, lengths: bytes) -> Side:
+    return Side(unpack(flat), offsets_of(unpack(lengths).astype(np.int64)))
 
 
 def load_pairs(path: Path, prefix: str = "") -> Pairs:
@@ -181,8 +182,7 @@ def load_pairs(path: Path, prefix: str = "") -> Pairs:
                 "source", "source_lengths", "target", "target_lengths", "origin", "origins",
             )
         }  # fmt: skip
-    source = _side(unpack(blob["source"]), unpack(blob["source_lengths"]))
-    target = _side(unpack(blob["target"]), unpack(blob["target_lengths"]))
+    source, target = (_side(blob[name], blob[name + "_lengths"]) for name in ("source", "target"))
     origin = unpack(blob["origin"]).astype(np.int16)
     return Pairs(source, target, origin, tuple(json.loads(blob["origins"])))
 
@@ -193,7 +193,7 @@ def load_pieces(folder: Path, name: str) -> Side:
         if name not in stored:
             option = {"teacher": "--teacher-tokenizer", "reader": "--reader-gguf"}.get(name, name)
             raise ResourceError(f"{folder} has no pieces for the {name}: prepare it with {option}.")
-        return _side(unpack(stored[name].tobytes()), unpack(stored[name + "_lengths"].tobytes()))
+        return _side(stored[name].tobytes(), stored[name + "_lengths"].tobytes())
 
 
 def load_shares(folder: Path) -> dict[str, dict[str, float]]:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.embedded.corpus import IntArray, Side
-from mtgauge.train.embedded.corrupt import Slips, Table
+from mtgauge.train.embedded.corrupt import Slips, Table, laid_out
 from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces, load_shares
 
 
@@ -112,12 +112,9 @@ class ParallelCorpus:
 
     def padded(self, rows: Tensor, side: str) -> Tensor:
         """Type numbers (rows, longest), -1 where a row has ended."""
-        flat = self.source if side == "source" else self.target
-        start = self.source_start if side == "source" else self.target_start
-        length = start[rows + 1] - start[rows]
-        step = torch.arange(int(length.max()), device=rows.device)
-        mask = step < length[:, None]
-        return torch.where(mask, flat[(start[rows][:, None] + step) * mask].long(), -1)
+        if side == "source":
+            return laid_out(self.source, self.source_start, rows)
+        return laid_out(self.target, self.target_start, rows)
 
 
 def _weights(

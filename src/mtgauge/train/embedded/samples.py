@@ -30,7 +30,7 @@ from torch import Tensor
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
-from mtgauge.train.embedded.corrupt import Table, expand, flat_rows, framed
+from mtgauge.train.embedded.corrupt import Table, expand, flat_rows, framed, laid_out
 from mtgauge.train.embedded.decode import translate
 from mtgauge.train.embedded.new_words import as_words
 from mtgauge.train.embedded.sampler import ParallelCorpus
@@ -79,12 +79,7 @@ class Samples:
 
     def padded(self, rows: Tensor) -> Tensor:
         """Word types (rows, each, longest), -1 where a translation has ended."""
-        at = self.at(rows)
-        length = self.start[at + 1] - self.start[at]
-        step = torch.arange(int(length.max()), device=rows.device)
-        mask = step < length[..., None]
-        found = self.words[(self.start[at][..., None] + step) * mask].long()
-        return torch.where(mask, found, -1)
+        return laid_out(self.words, self.start, self.at(rows))
 
 
 def draw(corpus: ParallelCorpus, model: Causal, teacher: Teacher, settings: Sampling) -> Samples:

@@ -23,10 +23,9 @@ from torch import Tensor
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
-from mtgauge.train.embedded.watch import means_by_file, shown
+from mtgauge.train.embedded.watch import best_matches, means_by_file, shown
 from mtgauge.train.judged.codes import Coded, FloatArray
 from mtgauge.train.judged.rows import Rows, hold_out, read_needed, refuse_constant, refuse_overlap
-from mtgauge.train.nets.transformer import Ragged
 from mtgauge.train.progress import say
 from mtgauge.train.settings import TeacherTuning
 
@@ -92,15 +91,8 @@ def _texts(rows: Coded, column: str) -> list[list[int]]:
 def scores(teacher: Teacher, rows: Coded, layer: int) -> FloatArray:
     """Best-match F of each translation with its reference."""
     device = teacher.w["embeddings.LayerNorm.weight"].device
-    found = []
-    references, hypotheses = _texts(rows, "ref"), _texts(rows, "hyp")
-    for begin in range(0, len(rows), 256):
-        part = slice(begin, begin + 256)
-        texts = [*references[part], *hypotheses[part]]
-        batch = Ragged.of(texts, device)
-        matched, _ = o.match_versions(teacher(batch, layer), batch, len(texts) // 2, 1)
-        found.append(matched.f.double().cpu().numpy())
-    return np.concatenate(found)
+    texts = _texts(rows, "ref"), _texts(rows, "hyp")
+    return best_matches(lambda b: {layer: teacher(b, layer)}, *texts, [layer], device)[layer, "F"]
 
 
 def _report(teacher: Teacher, dev: Coded, layer: int, when: str) -> float:

@@ -10,14 +10,16 @@ choosing (WMT15, WMT16), never the test set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
@@ -51,55 +53,32 @@ def shown(means: dict[str, float]) -> str:
     return "  ".join(f"{name} {value:.3f}" for name, value in means.items())
 
 
-@torch.no_grad()
-def token_states(encoder: Encoder, texts: list[list[int]], layers: list[int]) -> list[list[Tensor]]:
-    """Unit vectors of each text at each layer, without the frame."""
-    device = encoder.pieces.weight.device
-    out: list[list[Tensor]] = [[] for _ in layers]
-    for begin in range(0, len(texts), 512):
-        batch = Ragged.of(texts[begin : begin + 512], device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            states = encoder(batch)
-        cuts = batch.lengths.tolist()
-        for found, layer in zip(out, layers, strict=True):
-            unit = F.normalize(states[layer].float(), dim=-1)
-            found += [part[1:-1] for part in torch.split(unit, cuts)]
-    return out
-
-
-def _pad(rows: list[Tensor]) -> tuple[Tensor, Tensor]:
-    padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    lengths = torch.tensor([len(r) for r in rows], device=padded.device)
-    return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
+def encoder_states(encoder: Encoder, batch: Ragged) -> list[Tensor]:
+    device = batch.ids.device.type
+    with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        states: list[Tensor] = encoder(batch)
+    return states
 
 
 @torch.no_grad()
-def best_matches(left: list[Tensor], right: list[Tensor]) -> dict[str, FloatArray]:
-    """P (left looked up in right), R and F of each pair of texts."""
-    parts: dict[str, list[Tensor]] = {"P": [], "R": [], "F": []}
-    for begin in range(0, len(left), 256):
-        a, mask_a = _pad(left[begin : begin + 256])
-        b, mask_b = _pad(right[begin : begin + 256])
-        found = o.match(torch.bmm(a, b.transpose(1, 2)), mask_a, mask_b)
-        for name, value in zip("PRF", (found.precision, found.recall, found.f), strict=True):
-            parts[name].append(value)
-    return {name: torch.cat(v).double().cpu().numpy() for name, v in parts.items()}
-
-
-def encoder_scores(
-    encoder: Encoder, rows: Coded, layers: list[int]
-) -> dict[tuple[str, int, str], FloatArray]:
-    """(side, layer, P | R | F) -> scores; P looks the translation's words up in the other side."""
-    states = {
-        side: token_states(encoder, rows.framed(column, BOS, EOS), layers)
-        for side, column in (("source", "src"), ("reference", "ref"), ("hypothesis", "hyp"))
-    }
-    out: dict[tuple[str, int, str], FloatArray] = {}
-    for side in ("reference", "source"):
-        for i, layer in enumerate(layers):
-            found = best_matches(states["hypothesis"][i], states[side][i])
-            out |= {(side, layer, name): value for name, value in found.items()}
-    return out
+def best_matches(
+    states_of: Callable[[Ragged], Mapping[int, Tensor] | Sequence[Tensor]],
+    first: list[list[int]],
+    second: list[list[int]],
+    layers: Sequence[int],
+    device: torch.device,
+) -> dict[tuple[int, str], FloatArray]:
+    """(layer, P | R | F) -> scores; P looks the words of the second texts up in the first."""
+    found: dict[tuple[int, str], list[Tensor]] = {}
+    for begin in range(0, len(first), 256):
+        part = slice(begin, begin + 256)
+        batch = Ragged.of([*first[part], *second[part]], device)
+        states = states_of(batch)
+        for layer in layers:
+            match, _ = o.match_versions(states[layer], batch, len(batch) // 2, 1)
+            for name, value in (("P", match.precision), ("R", match.recall), ("F", match.f)):
+                found.setdefault((layer, name), []).append(value)
+    return {key: torch.cat(values).double().cpu().numpy() for key, values in found.items()}
 
 
 def halves(
@@ -145,24 +124,34 @@ def fluency_scores(model: Causal, rows: Coded) -> dict[str, FloatArray]:
 
 def fluency_correlations(model: Causal, rows: Coded) -> str:
     """One line per kind of score: the mean of each file."""
-    was = model.training
-    model.eval()
-    found = fluency_scores(model, rows)
-    model.train(was)
+    with evaluated(model):
+        found = fluency_scores(model, rows)
     return "\n".join(f"{name}  {shown(means_by_file(rows, x))}" for name, x in found.items())
 
 
-def correlations(encoder: Encoder, rows: Coded, layers: list[int] | None = None) -> str:
+def correlations(encoder: Encoder, rows: Coded) -> str:
     """One line per side, layer and rule: the mean of each file."""
-    was = encoder.training
-    encoder.eval()
-    most = encoder.shape.layers
-    layers = layers or list(range(min(2, most), most + 1))
-    lines = []
-    for (side, layer, rule), scores in encoder_scores(encoder, rows, layers).items():
-        lines.append(f"{side:9} layer {layer} {rule}  {shown(means_by_file(rows, scores))}")
-    encoder.train(was)
+    most, device = encoder.shape.layers, encoder.pieces.weight.device
+    layers = range(min(2, most), most + 1)
+    hypotheses, lines = rows.framed("hyp", BOS, EOS), []
+    with evaluated(encoder):
+        for side, column in (("reference", "ref"), ("source", "src")):
+            found = best_matches(
+                partial(encoder_states, encoder), rows.framed(column, BOS, EOS), hypotheses,
+                layers, device,
+            )  # fmt: skip
+            for (layer, rule), scores in found.items():
+                lines.append(f"{side:9} layer {layer} {rule}  {shown(means_by_file(rows, scores))}")
     return "\n".join(lines)
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode, and as it was afterwards."""
+    was = model.training
+    model.eval()
+    yield
+    model.train(was)
 
 
 @torch.no_grad()
@@ -170,8 +159,6 @@ def retrieval(encoder: Encoder, corpus: Path) -> str:
     """P@1 of finding the translation of a held-out sentence among its language's, both ways, by the
     cosine of mean unit vectors of the last layer; by language, the worst first. A language without
     held-out sentences is passed over."""
-    was = encoder.training
-    encoder.eval()
     pieces, found = load_pieces(corpus, "student"), dict[str, float]()
     for lang in sorted(file.stem for file in corpus.glob("??.npz")):
         pairs = load_pairs(corpus / "heldout.npz", lang + ".")
@@ -183,15 +170,25 @@ def retrieval(encoder: Encoder, corpus: Path) -> str:
                 [BOS, *[int(x) for w in side.row(i) for x in pieces.row(int(w))][:LONGEST], EOS]
                 for i in range(len(pairs))
             ]
-            rows = token_states(encoder, texts, [encoder.shape.layers])[0]
-            means.append(F.normalize(torch.stack([r.mean(0) for r in rows]), dim=-1))
+            with evaluated(encoder):
+                means.append(_mean_vectors(encoder, texts))
         near = means[0] @ means[1].T
         own = torch.arange(len(near), device=near.device)
         hits = torch.cat([near.argmax(1) == own, near.argmax(0) == own])
         found[lang] = hits.float().mean().item()
-    encoder.train(was)
     worst = sorted(found.items(), key=lambda item: item[1])
     if not found:
         return "retrieval: no language has held-out sentences"
     mean = np.mean(list(found.values()))
     return f"retrieval {mean:.3f}: " + " ".join(f"{k} {v:.3f}" for k, v in worst)
+
+
+def _mean_vectors(encoder: Encoder, texts: list[list[int]]) -> Tensor:
+    """Unit means of the unit vectors of each text's last layer, without the frame."""
+    means = []
+    for begin in range(0, len(texts), 512):
+        batch = Ragged.of(texts[begin : begin + 512], encoder.pieces.weight.device)
+        unit = F.normalize(encoder_states(encoder, batch)[-1].float(), dim=-1)
+        inside = (batch.position > 0) & (batch.position < batch.lengths[batch.row] - 1)
+        means.append(o.word_means(unit[inside], batch.row[inside], len(batch)))
+    return F.normalize(torch.cat(means), dim=-1)

@@ -10,8 +10,8 @@ Files of such rows are in `packed`, batches of sentence pairs in `inputs`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mtgauge.data.judgements import data_name
+from mtgauge.encode.ragged import offsets_of
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged.rows import Rows
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 COLUMNS = ("hyp", "src", "ref")
+FACTS = ("lps", "files", "scores", "weights", "raw")  # of a row, beside its texts
 LONGEST = 200  # pieces of a framed text
-
-
-def starts(lengths: Iterable[int]) -> IntArray:
-    """Where texts of these lengths begin, end to end, and where the last one ends."""
-    return np.cumsum([0, *lengths], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class Book:
         most = max((max(ids, default=0) for ids in pieces), default=0)
         kind = np.uint16 if most < 2**16 else np.int32
         flat = np.fromiter((p for ids in pieces for p in ids), kind)
-        return cls(flat, starts(len(ids) for ids in pieces), texts)
+        return cls(flat, offsets_of([len(ids) for ids in pieces]), texts)
 
     @property
     def lengths(self) -> IntArray:
@@ -91,15 +88,8 @@ class Coded:
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Coded:
         at = np.asarray(rows)
-        return Coded(
-            self.book,
-            {name: column[at] for name, column in self.numbers.items()},
-            self.lps[at],
-            self.files[at],
-            self.scores[at],
-            self.weights[at],
-            self.raw[at],
-        )
+        numbers = {name: column[at] for name, column in self.numbers.items()}
+        return replace(self, numbers=numbers, **{name: getattr(self, name)[at] for name in FACTS})
 
     def has(self, view: str) -> NDArray[np.bool_]:
         """Rows whose texts suffice for a view."""
@@ -185,8 +175,5 @@ def merged(first: Coded, second: Coded) -> Coded:
         for name, column in first.numbers.items()
         for other in [second.numbers[name]]
     }
-    parts = (
-        np.concatenate([getattr(first, name), getattr(second, name)])
-        for name in ("lps", "files", "scores", "weights", "raw")
-    )
-    return Coded(whole, numbers, *parts)
+    facts = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in FACTS)
+    return Coded(whole, numbers, *facts)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.ragged import offsets_of
 from mtgauge.errors import InputError, ResourceError
-from mtgauge.train.judged.codes import COLUMNS, Book, Coded, FloatArray, starts
+from mtgauge.train.judged.codes import COLUMNS, Book, Coded, FloatArray
 
 
 def save(
@@ -53,7 +54,7 @@ def load(path: str | Path, tokenizer: str) -> tuple[dict[str, Coded], dict[str, 
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(str(arrays["header"]))
-        book = Book(arrays["flat"], starts(arrays["lengths"].tolist()))
+        book = Book(arrays["flat"], offsets_of(arrays["lengths"]))
         parts = {name: _part(name, arrays, book) for name in header["parts"]}
     except (OSError, EOFError, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InputError(

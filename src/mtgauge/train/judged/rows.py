@@ -20,8 +20,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +58,13 @@ class Rows:
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Rows:
         at = [int(i) for i in rows]
-        return Rows(
-            [self.files[i] for i in at],
-            [self.lps[i] for i in at],
-            [self.sources[i] for i in at],
-            [self.references[i] for i in at],
-            [self.hypotheses[i] for i in at],
-            self.scores[at],
-            self.weights[at],
-            self.raw[at],
-        )
+        taken: list[Any] = [
+            c[at] if isinstance(c, np.ndarray) else [c[i] for i in at] for c in self.columns()
+        ]
+        return Rows(*taken)
+
+    def columns(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 def read(paths: Sequence[str | Path]) -> Rows:
@@ -98,16 +97,12 @@ def read(paths: Sequence[str | Path]) -> Rows:
 
 
 def concatenate(parts: Sequence[Rows]) -> Rows:
-    return Rows(
-        [x for part in parts for x in part.files],
-        [x for part in parts for x in part.lps],
-        [x for part in parts for x in part.sources],
-        [x for part in parts for x in part.references],
-        [x for part in parts for x in part.hypotheses],
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.raw for part in parts]),
-    )
+    """The rows of all parts, one after the other."""
+    columns = zip(*(part.columns() for part in parts), strict=True)
+    joined: list[Any] = [
+        np.concatenate(c) if isinstance(c[0], np.ndarray) else [*chain(*c)] for c in columns
+    ]
+    return Rows(*joined)
 
 
 def _judges(table: judgements.Judgements, path: Path) -> FloatArray:
