@@ -10,8 +10,8 @@
     EncoderTraining    how the encoder is trained
     LanguageModelTraining, TeacherTuning, Sampling
 
-`mtgauge train` has one flag per field, with the field's default. `check` refuses values that make
-no sense before anything is read; its messages name the flags.
+`mtgauge train` has one flag per annotated field, with its default and its text as help. `check`
+refuses values that make no sense before anything is read; its messages name the flags.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from mtgauge.errors import UsageError
 
@@ -50,17 +50,17 @@ class JudgedFiles:
     `packed` is one file with all of them, made by `mtgauge train pack`.
     """
 
-    train: Sequence[str | Path] = ()
-    dev: Sequence[str | Path] = ()
-    test: Sequence[str | Path] = ()
-    dev_share: float | None = None  # of each file and pair, held out of `train` instead of `dev`
-    dev_most: int | None = None  # segments per file and pair that are held out
-    split_seed: int = 1
-    pairs: Sequence[str] = ()  # language pairs to keep; all by default
-    drop_overlap: bool = False  # leave out of `train` what is in `dev` or `test`
-    any_language: bool = False  # also languages that the encoder does not know
-    packed: str | Path | None = None
-    limit: int | None = None  # training segments drawn at random
+    train: Annotated[Sequence[str | Path], "judged segments to learn from"] = ()
+    dev: Annotated[Sequence[str | Path], "judged segments that are only chosen by"] = ()
+    test: Annotated[Sequence[str | Path], "judged segments that are only reported"] = ()
+    dev_share: Annotated[float | None, "hold out this share of --train instead of --dev"] = None
+    dev_most: Annotated[int | None, "hold out at most N segments per file and pair"] = None
+    split_seed: Annotated[int, "which segments are held out, and drawn by --limit"] = 1
+    pairs: Annotated[Sequence[str], "only these language pairs"] = ()
+    drop_overlap: Annotated[bool, "leave out of --train what is also in --dev or --test"] = False
+    any_language: Annotated[bool, "also languages that the encoder does not know"] = False
+    packed: Annotated[str | Path | None, "all of these, as `mtgauge train pack` wrote them"] = None
+    limit: Annotated[int | None, "train on N segments drawn at random"] = None
 
     def check(self) -> None:
         if self.packed is not None:
@@ -83,23 +83,32 @@ class JudgedFiles:
 class MetricTraining:
     """What heads and regressor share."""
 
-    encoder: str = "embedded"  # embedded, a folder or a hub id
-    encoder_weights: Path | None = None  # its torch weights, instead of its ONNX file
-    start: str | Path | None = None  # weights of another run to go on from: a file or its folder
-    seeds: Sequence[int] = (1,)
-    batch: int = 32
-    epochs: int = 75
-    rate: float = 4e-4
-    patience: int = 4  # validations without improvement before the run stops
-    average: float = 0.0  # decay of a moving average of the weights; 0: the last weights
-    hidden: int = 300
-    dropout: float = 0.5
-    minutes: float | None = None  # per seed
-    device: str = "auto"
-    bf16: bool = False
-    weights_only: bool = False  # no ONNX and no card: to go on from with `start`
-    facts: Mapping[str, Any] = field(default_factory=dict)  # more keys of the card
-    quiet: bool = False
+    encoder: Annotated[str, "embedded, a folder or a hub id"] = "embedded"
+    encoder_weights: Annotated[
+        Path | None, "its torch weights, where its ONNX file will not do"
+    ] = None
+    start: Annotated[
+        str | Path | None,
+        "go on from the weights of another run: weights.safetensors or its folder",
+    ] = None
+    seeds: Annotated[Sequence[int], "train once per seed, keep the best"] = (1,)
+    batch: Annotated[int, "segments per step"] = 32
+    epochs: Annotated[int, "passes over the training data at most"] = 75
+    rate: Annotated[float, "learning rate"] = 4e-4
+    patience: Annotated[int, "validations without improvement before the run stops"] = 4
+    average: Annotated[float, "decay of a moving average of the weights to keep, such as 0.998"] = (
+        0.0
+    )
+    hidden: Annotated[int, "width of the hidden layers"] = 300
+    dropout: Annotated[float, "share of values that are dropped"] = 0.5
+    minutes: Annotated[float | None, "end in this time, per seed"] = None
+    device: Annotated[str, "auto, cpu, cuda, mps"] = "auto"
+    bf16: Annotated[bool, "half precision where it is safe"] = False
+    weights_only: Annotated[bool, "no ONNX and no card: to go on from with --start"] = False
+    facts: Annotated[Mapping[str, Any], "more of the card's keys: licence, parent, ..."] = field(
+        default_factory=dict
+    )
+    quiet: Annotated[bool, "no progress"] = False
 
     def check(self) -> None:
         if self.minutes is not None and not self.minutes > 0:
@@ -111,7 +120,7 @@ class MetricTraining:
 class HeadTraining(MetricTraining):
     """A head on frozen vectors; defaults are paper 002's."""
 
-    view: Literal["ref", "src"] = "ref"  # what a translation is compared with
+    view: Annotated[Literal["ref", "src"], "what a translation is compared with"] = "ref"
 
 
 @dataclass(frozen=True)
@@ -123,12 +132,14 @@ class RegressorTraining(MetricTraining):
     rate: float = 1e-5
     hidden: int = 256
     dropout: float = 0.1
-    views: Mapping[str, float] = field(default_factory=lambda: dict(SHIPPED_VIEWS))
-    head: Literal["linear", "mlp"] = "linear"
-    pool: Literal["first", "compare"] = "first"
-    max_length: int = 128  # pieces of an input
-    head_rate: float = 5.0  # times `rate`
-    freeze_embeddings: bool = False
+    views: Annotated[Mapping[str, float], "one or several of VIEWS; a share of the error each"] = (
+        field(default_factory=lambda: dict(SHIPPED_VIEWS))
+    )
+    head: Annotated[Literal["linear", "mlp"], "what scores the vectors"] = "linear"
+    pool: Annotated[Literal["first", "compare"], "what vector an input has"] = "first"
+    max_length: Annotated[int, "pieces of an input"] = 128
+    head_rate: Annotated[float, "the head's rate, times --rate"] = 5.0
+    freeze_embeddings: Annotated[bool, "leave the encoder's piece table as it is"] = False
 
     def check(self) -> None:
         super().check()
@@ -145,65 +156,76 @@ class RegressorTraining(MetricTraining):
 class Distillation:
     """A large regressor rates packed segments, and drawn translations of a corpus."""
 
-    packed: Path
-    rater: Path  # folder of a regressor for hyp+ref with pool compare and head mlp
-    rater_encoder: str  # what it was trained from: a folder or a hub id
-    out: Path
-    rater_hidden: int = 256
-    corpus: Path | None = None  # with the translations of `mtgauge train sample`
-    sample_limit: int | None = None
-    encoder: str = "embedded"  # whose pieces `packed` holds
-    device: str = "auto"
+    packed: Annotated[Path, "data that `mtgauge train pack` wrote"]
+    rater: Annotated[Path, "folder of a regressor for hyp+ref with --pool compare and --head mlp"]
+    rater_encoder: Annotated[str, "what it was trained from: a folder or a hub id"]
+    out: Annotated[Path, "folder for the two files"]
+    rater_hidden: Annotated[int, "its --hidden"] = 256
+    corpus: Annotated[Path | None, "rate its `mtgauge train sample` too"] = None
+    sample_limit: Annotated[int | None, "no more than N of these"] = None
+    encoder: Annotated[str, "whose pieces --packed holds"] = "embedded"
+    device: Annotated[str, "auto, cpu, cuda, mps"] = "auto"
 
 
 @dataclass(frozen=True)
 class CorpusPreparation:
     """Parallel text to a corpus."""
 
-    parallel: Path  # folder of XX-en.tsv, plain or compressed
-    out: Path
-    extra: Sequence[Path] = ()  # more XX-en.tsv files
-    tokenizer: Path | None = None  # one made before; else it is trained
-    pieces: int = 48_000
-    teacher_tokenizer: Path | None = None
-    reader_gguf: Path | None = None  # of the language model's teacher
-    shares: Path | None = None  # JSON: how often origins and languages are drawn
-    cap: Mapping[str, int] = field(default_factory=dict)  # origin -> pairs per language
-    longest: int = 60  # words of a sentence
-    workers: int = 2
+    parallel: Annotated[Path, "folder of XX-en.tsv, plain or .gz, .xz, .zst"]
+    out: Annotated[Path, "folder for the corpus"]
+    extra: Annotated[Sequence[Path], "more XX-en.tsv files"] = ()
+    tokenizer: Annotated[Path | None, "one made before; else it is trained"] = None
+    pieces: Annotated[int, "size of the tokenizer that is trained"] = 48_000
+    teacher_tokenizer: Annotated[Path | None, "the teacher's tokenizer.json"] = None
+    reader_gguf: Annotated[Path | None, "GGUF file of the language model's teacher"] = None
+    shares: Annotated[
+        Path | None, 'how often pairs are drawn: {"languages": {}, "origins": {}}'
+    ] = None
+    cap: Annotated[Mapping[str, int], "pairs of an origin per language at most"] = field(
+        default_factory=dict
+    )
+    longest: Annotated[int, "words of a sentence at most"] = 60
+    workers: Annotated[int, "processes"] = 2
 
 
 @dataclass(frozen=True)
 class StudentRun:
     """Data, start and size of a run of either embedded model."""
 
-    corpus: Path
-    out: Path
-    train: Sequence[Path] = ()  # judged translations with sources, learned from beside the corpus
-    dev: Sequence[Path] = ()  # judged segments that are scored at every checkpoint
-    samples: bool = False  # learn from `mtgauge train sample` too
-    without: Sequence[str] = ()  # origins that are left out
-    start: Path | None = None  # weights to go on from
-    device: str = "auto"
-    fuse: bool = False  # compile the blocks
-    layers: int | None = None
-    dim: int | None = None
-    heads: int | None = None
-    embedding: int | None = None
+    corpus: Annotated[Path, "what `mtgauge train prepare` made"]
+    out: Annotated[Path, "folder for the weights"]
+    train: Annotated[
+        Sequence[Path], "judged translations with sources to learn from, beside the corpus"
+    ] = ()
+    dev: Annotated[
+        Sequence[Path],
+        "judged segments with sources (the encoder: and references), scored at checkpoints",
+    ] = ()
+    samples: Annotated[bool, "learn from `mtgauge train sample`, too"] = False
+    without: Annotated[Sequence[str], "leave pairs of these origins out"] = ()
+    start: Annotated[
+        Path | None, "go on from these weights: safetensors, .onnx; the encoder's .npz"
+    ] = None
+    device: Annotated[str, "auto, cpu, cuda, mps"] = "auto"
+    fuse: Annotated[bool, "compile the blocks: begins later, runs faster"] = False
+    layers: Annotated[int | None, "of a fresh model; the package's by default"] = None
+    dim: Annotated[int | None, "its width"] = None
+    heads: Annotated[int | None, "its attention heads"] = None
+    embedding: Annotated[int | None, "width of its piece table"] = None
 
 
 @dataclass(frozen=True)
 class Schedule:
     """How long and how fast an embedded model is trained."""
 
-    steps: int = 0
-    seconds: float = 0.0
-    rate: float = 4e-4
-    warmup: int = 200  # steps over which the rate rises
-    seed: int = 1
-    save_every: float = 150.0  # seconds
-    schedule_start: float = 0.0  # share of the schedule that is over when the run begins
-    schedule_end: float = 1.0  # and when it ends
+    steps: Annotated[int, "train for so many steps"] = 0
+    seconds: Annotated[float, "train for so long"] = 0.0
+    rate: Annotated[float, "learning rate"] = 4e-4
+    warmup: Annotated[int, "steps over which the rate rises"] = 200
+    seed: Annotated[int, "of weights and batches"] = 1
+    save_every: Annotated[float, "seconds between checkpoints"] = 150.0
+    schedule_start: Annotated[float, "share of the schedule that is over when the run begins"] = 0.0
+    schedule_end: Annotated[float, "and when it ends"] = 1.0
 
     def check(self) -> None:
         if self.steps <= 0 and self.seconds <= 0:
@@ -236,8 +258,8 @@ ENCODER_LOSSES = {
 class EncoderTraining(Schedule):
     """Everything a run of the encoder depends on besides data and start weights."""
 
-    words: int = 10_000  # target words per batch
-    versions: int = 4
+    words: Annotated[int, "target words per batch"] = 10_000
+    versions: Annotated[int, "of each reference, from untouched to ruined"] = 4
     people: int = 128  # judged translations per step, where there are any
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
@@ -251,14 +273,16 @@ class LanguageModelTraining(Schedule):
 
     rate: float = 1.5e-3
     warmup: int = 200
-    words: int = 40_000  # target words per batch
-    given: float = 0.5  # share of sequences with the source before the translation
+    words: Annotated[int, "target words per batch"] = 40_000
+    given: Annotated[float, "share of sequences with the source before them"] = 0.5
     foreign: float = 0.15  # share of texts alone that are the foreign side
-    reverse: float = 0.15  # share of pairs translated out of English
+    reverse: Annotated[float, "share of those translated out of English"] = 0.15
     source_share: float = 0.2  # of the source's own pieces that are learned too
     read_share: float = 0.4  # of a batch's rows shown to the reader as well
-    ranked: float = 1.0  # weight of ranking machine translations
-    ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
+    ranked: Annotated[float, "weight of ranking machine translations"] = 1.0
+    ranked_share: Annotated[
+        float, "share of a batch's pairs whose machine translations are ranked"
+    ] = 0.4
     people: int = 192  # judged translations per step, where there are any
     weights: Mapping[str, float] = field(
         default_factory=lambda: {"text": 1.0, "read": 1.0, "people": 0.3}
@@ -274,11 +298,11 @@ class TeacherTuning:
     """How the teacher is tuned; its layers above `layer` stay as they are."""
 
     layer: int = TEACHER_LAYER
-    epochs: int = 5
-    batch: int = 96
-    rate: float = 1e-4
+    epochs: Annotated[int, "passes over the training data"] = 5
+    batch: Annotated[int, "segments per step"] = 96
+    rate: Annotated[float, "learning rate"] = 1e-4
     anchor: float = 1.0
-    seed: int = 1
+    seed: Annotated[int, "of the order and of what is held out"] = 1
 
     def check(self) -> None:
         refuse_below(self, epochs=1, batch=2)
@@ -290,9 +314,9 @@ class TeacherTuning:
 class Sampling:
     """How many translations the language model draws; `layer` of the teacher rates them."""
 
-    rows: int = 500_000  # pairs to translate
-    each: int = 2  # translations of each
-    seed: int = 1
+    rows: Annotated[int, "pairs to translate"] = 500_000
+    each: Annotated[int, "translations of each"] = 2
+    seed: Annotated[int, "of what is drawn"] = 1
     layer: int = TEACHER_LAYER
     batch: int = 4096
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from mtgauge.commands.train.flags import Shares, add, files, read
+from mtgauge.commands.train.flags import add, read
+from mtgauge.train.onnx.card import read_facts
 from mtgauge.train.settings import (
     CorpusPreparation,
     EncoderTraining,
@@ -40,120 +40,61 @@ STAGES = {
     "encoder": "train a multilingual encoder",
     "export": "write an encoder or language model as int8 ONNX with its card",
 }
-FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-DIR: dict[str, Any] = {"type": Path, "metavar": "DIR"}
-CORPUS = "what `mtgauge train prepare` made"
-DEVICE = "auto, cpu, cuda, mps"
+SCHEDULE = (
+    "steps", "seconds", "rate", "words", "warmup", "schedule_start", "schedule_end", "save_every",
+    "seed",
+)  # fmt: skip
+STUDENT = (
+    "corpus", "out", "train", "dev", "samples", "without", "start", "device", "fuse", "layers",
+    "dim", "heads",
+)  # fmt: skip
 
 
 def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The flags of one stage."""
-    {
-        "prepare": _add_prepare, "teacher": _add_teacher, "fluency": _add_fluency,
-        "sample": _add_sample, "encoder": _add_encoder, "export": _add_export,
-    }[name](parser)  # fmt: skip
+    if name == "prepare":
+        add(parser, CorpusPreparation, "parallel", "out", "extra", "tokenizer", "pieces",
+            "teacher_tokenizer", "reader_gguf", "shares", "longest", "workers")  # fmt: skip
+        add(parser, CorpusPreparation, "cap", metavar="ORIGIN=N")
+    elif name == "export":
+        add(parser, StudentRun, "corpus")
+        _path(parser, "out", "folder for the model")
+        _path(parser, "weights", "safetensors to export")
+        parser.add_argument("--kind", choices=("encoder", "fluency"), required=True)
+        parser.add_argument("--facts", type=read_facts, default={}, metavar="JSON",
+                            help="more of the card's keys: licence, parent, ...")  # fmt: skip
+    elif name == "fluency":
+        add(parser, StudentRun, *STUDENT, "embedding")
+        add(parser, LanguageModelTraining, *SCHEDULE, "given", "reverse", "ranked", "ranked_share")
+        _path(parser, "reader", "weights of the language model's teacher", nargs="+", default=[])
+    if name in ("teacher", "sample", "encoder"):
+        _path(parser, "teacher", "weights of the English teacher", nargs="+")
+    if name == "encoder":
+        add(parser, StudentRun, *STUDENT)
+        add(parser, EncoderTraining, *SCHEDULE, "versions")
+    elif name == "sample":
+        add(parser, StudentRun, "corpus", "device")
+        _path(parser, "start", "the language model: safetensors or .onnx")
+        add(parser, Sampling, "rows", "each", "seed")
+    elif name == "teacher":
+        add(parser, StudentRun, "corpus", "device")
+        _path(parser, "out", "file for the weights, .npz")
+        _path(parser, "train", "judged segments with references to learn from", nargs="+")
+        _path(parser, "dev", "judged segments that the epoch is chosen by; else a tenth of --train",
+              nargs="+", default=[])  # fmt: skip
+        add(parser, TeacherTuning, "epochs", "batch", "rate", "seed")
 
 
-def _add_prepare(parser: argparse.ArgumentParser) -> None:
-    cls = CorpusPreparation
-    add(parser, cls, "parallel", "folder of XX-en.tsv[.gz|.xz|.zst]", **DIR)
-    add(parser, cls, "out", "folder for the corpus", **DIR)
-    add(parser, cls, "extra", **files("more XX-en.tsv files"))
-    add(parser, cls, "tokenizer", "one made before; else it is trained", **FILE)
-    add(parser, cls, "pieces", "size of the tokenizer that is trained")
-    add(parser, cls, "teacher_tokenizer", "the teacher's tokenizer.json", **FILE)
-    add(parser, cls, "reader_gguf", "GGUF file of the language model's teacher", **FILE)
-    add(
-        parser, cls, "shares", 'how often pairs are drawn: {"languages": {}, "origins": {}}', **FILE
-    )
-    add(parser, cls, "cap", "pairs of an origin per language at most", nargs="+", action=Shares,
-        metavar="ORIGIN=N")  # fmt: skip
-    add(parser, cls, "longest", "words of a sentence at most")
-    add(parser, cls, "workers", "processes")
-
-
-def _add_corpus(parser: argparse.ArgumentParser, teacher: bool) -> None:
-    parser.add_argument("--corpus", required=True, help=CORPUS, **DIR)
-    parser.add_argument("--device", default="auto", help=DEVICE)
-    if teacher:
-        parser.add_argument("--teacher", nargs="+", required=True,
-                            help="weights of the English teacher", **FILE)  # fmt: skip
-
-
-def _add_teacher(parser: argparse.ArgumentParser) -> None:
-    cls = TeacherTuning
-    _add_corpus(parser, teacher=True)
-    parser.add_argument("--out", required=True, help="file for the weights, .npz", **FILE)
-    parser.add_argument("--train", nargs="+", required=True,
-                        help="judged segments with references to learn from", **FILE)  # fmt: skip
-    parser.add_argument("--dev", nargs="+", default=[],
-                        help="judged segments that the epoch is chosen by; else a tenth of --train",
-                        **FILE)  # fmt: skip
-    add(parser, cls, "epochs", "passes over the training data")
-    add(parser, cls, "batch", "segments per step")
-    add(parser, cls, "rate", "learning rate")
-    add(parser, cls, "seed", "of the order and of what is held out")
-
-
-def _add_sample(parser: argparse.ArgumentParser) -> None:
-    _add_corpus(parser, teacher=True)
-    parser.add_argument("--start", required=True, help="language model: safetensors, .onnx", **FILE)
-    add(parser, Sampling, "rows", "pairs to translate")
-    add(parser, Sampling, "each", "translations of each")
-    add(parser, Sampling, "seed", "of what is drawn")
-
-
-def _add_student(parser: argparse.ArgumentParser, how: type, sizes: str, texts: str) -> None:
-    """What both students share."""
-    run = StudentRun
-    add(parser, run, "out", "folder for the weights", **DIR)
-    add(parser, run, "train", **files("judged translations with sources to learn from, too"))
-    add(parser, run, "dev", **files(f"judged segments with {texts}, scored at every checkpoint"))
-    add(parser, run, "samples", "learn from `mtgauge train sample`, too")
-    add(parser, run, "without", "leave pairs of these origins out", nargs="+", metavar="ORIGIN")
-    add(parser, run, "start", "go on from these weights: safetensors, .onnx; the encoder's .npz",
-        **FILE)  # fmt: skip
-    add(parser, run, "fuse", "compile the blocks: begins later, runs faster")
-    for size in sizes.split():
-        add(parser, run, size, "of a fresh model; the package's by default", type=int)
-    add(parser, how, "steps", "train for so many steps")
-    add(parser, how, "seconds", "train for so long")
-    add(parser, how, "rate", "learning rate")
-    add(parser, how, "words", "target words per batch")
-    add(parser, how, "warmup", "steps over which the rate rises")
-    add(parser, how, "schedule_start", "share of the schedule done before this run")
-    add(parser, how, "schedule_end", "share of the schedule done when this run ends")
-    add(parser, how, "save_every", "seconds between checkpoints")
-    add(parser, how, "seed", "of weights and batches")
-
-
-def _add_encoder(parser: argparse.ArgumentParser) -> None:
-    _add_corpus(parser, teacher=True)
-    _add_student(parser, EncoderTraining, "layers dim heads", "sources and references")
-    add(parser, EncoderTraining, "versions", "of each reference, from untouched to ruined")
-
-
-def _add_fluency(parser: argparse.ArgumentParser) -> None:
-    cls = LanguageModelTraining
-    _add_corpus(parser, teacher=False)
-    _add_student(parser, cls, "layers dim heads embedding", "sources")
-    add(parser, cls, "given", "share of sequences with the source before them")
-    add(parser, cls, "reverse", "share of those translated out of English")
-    add(parser, cls, "ranked", "weight of ranking machine translations")
-    add(parser, cls, "ranked_share", "of the pairs, whose translations are ranked")
-    parser.add_argument("--reader", nargs="+", default=[],
-                        help="weights of the language model's teacher", **FILE)  # fmt: skip
-
-
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    from mtgauge.train.onnx.card import read_facts
-
-    parser.add_argument("--kind", choices=("encoder", "fluency"), required=True)
-    parser.add_argument("--weights", required=True, help="safetensors to export", **FILE)
-    parser.add_argument("--corpus", required=True, help=CORPUS, **DIR)
-    parser.add_argument("--out", required=True, help="folder for the model", **DIR)
-    parser.add_argument("--facts", type=read_facts, default={}, metavar="FILE",
-                        help="JSON with more of the card's keys: licence, parent, ...")  # fmt: skip
+def _path(
+    parser: argparse.ArgumentParser,
+    name: str,
+    text: str,
+    nargs: str | None = None,
+    default: list[Path] | None = None,
+) -> None:
+    """A flag that takes files or a folder; required where it has no default."""
+    parser.add_argument("--" + name, type=Path, nargs=nargs, default=default, help=text,
+                        required=default is None, metavar="PATH")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,69 +1,87 @@
 """Flags from settings, and settings from flags: one flag per field of a dataclass.
 
-add(parser, HeadTraining, "batch", "segments per step")     --batch N, with the field's default
-read(HeadTraining, args)                                    the settings that the flags describe
+add(parser, HeadTraining, "batch", "minutes")   --batch N, --minutes X: default, kind and help
+                                                are the field's
+read(HeadTraining, args)                        the settings that the flags describe
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mtgauge.errors import UsageError
 
 T = TypeVar("T")
+_METAVARS = {Path: "PATH", int: "N", float: "X", str: "NAME"}
 
 
-def default(cls: type, name: str) -> Any:
-    """The default of a field; MISSING where it has none."""
-    field = next(f for f in dataclasses.fields(cls) if f.name == name)
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
-def add(group: argparse._ActionsContainer, cls: type, name: str, text: str, **how: Any) -> None:
-    """One flag for one field; a field without a default is required, a bool is a switch."""
-    usual = default(cls, name)
-    flag = "--" + name.replace("_", "-")
-    if usual is dataclasses.MISSING:
-        group.add_argument(flag, required=True, help=text, **how)
-    elif isinstance(usual, bool):
-        group.add_argument(flag, action="store_true", help=text, **how)
-    else:
-        if isinstance(usual, (int, float, str)):
-            how = {"type": type(usual)} | how
+def add(group: argparse._ActionsContainer, cls: type[Any], *names: str, **how: Any) -> None:
+    """One flag per field; `how` is what argparse is told besides."""
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    for name in names:
+        field, (kind, text) = fields[name], _annotated(cls, name)
+        usual = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            usual = field.default_factory()
+        if isinstance(usual, (int, float, str)) and not isinstance(usual, bool):
             text += f" (default {usual})"
-        group.add_argument(flag, default=usual, help=text, **how)
+        given = _kind(kind) | {"help": text} | how
+        if usual is dataclasses.MISSING:
+            given["required"] = True
+        elif "store_true" not in given.values():
+            given["default"] = usual
+        group.add_argument("--" + name.replace("_", "-"), **given)
 
 
-def files(text: str) -> dict[str, Any]:
-    """How a flag that takes several files is declared."""
-    return {"text": text, "type": Path, "nargs": "+", "metavar": "FILE"}
+def _annotated(cls: type[Any], name: str) -> tuple[Any, str]:
+    """Type and text of a field, of this class or of the one that it was inherited from."""
+    for owner in cls.__mro__:
+        hint = get_type_hints(owner, include_extras=True).get(name)
+        if get_origin(hint) is Annotated:
+            kind, text = get_args(hint)
+            return kind, text
+    raise KeyError(name)
 
 
-def read(cls: Callable[..., T], args: argparse.Namespace) -> T:
+def _kind(hint: Any) -> dict[str, Any]:
+    """How argparse reads a value of this type."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is bool:
+        return {"action": "store_true"}
+    if origin is Literal:
+        return {"choices": parts}
+    if origin in (Union, types.UnionType):
+        parts = tuple(part for part in parts if part is not type(None))
+        return _kind(Path if Path in parts else parts[0])
+    if origin is Sequence:
+        return _kind(parts[0]) | {"nargs": "+"}
+    if origin is Mapping:
+        return {"nargs": "+", "action": _Numbers, "metavar": "NAME=X"}
+    return {"type": hint, "metavar": _METAVARS[hint]}
+
+
+def read(cls: type[T], args: argparse.Namespace) -> T:
     """The settings that the flags describe; fields without a flag keep their default."""
-    assert isinstance(cls, type)
-    names = [field.name for field in dataclasses.fields(cls)]
-    made: T = cls(**{name: getattr(args, name) for name in names if hasattr(args, name)})
-    return made
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    return cls(**{name: getattr(args, name) for name in names if hasattr(args, name)})
 
 
-class Shares(argparse.Action):
-    """NAME=NUMBER ... as a mapping; a name without a number counts 1."""
+class _Numbers(argparse.Action):
+    """NAME=X ... as a mapping; a name without a number counts 1."""
 
     def __call__(
         self, parser: object, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
-        found: Mapping[str, float] = {}
+        found: dict[str, float] = {}
         for item in values:
             name, _, number = item.partition("=")
             try:
-                found = {**found, name: float(number) if number else 1.0}
+                found[name] = float(number) if number else 1.0
             except ValueError:
                 raise UsageError(f"{option} {item}: {number!r} is not a number.") from None
         setattr(namespace, self.dest, found)
