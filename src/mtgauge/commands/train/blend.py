@@ -12,19 +12,17 @@ language pairs are taken together.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from mtgauge.commands.train.flags import add
+from mtgauge.train.settings import JudgedFiles
 
 STAGES = {"blend": "centres, scales and weights of a blend of metrics, from judged segments"}
 
 
 def add_stage(_: str, parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE",
-                        help="judged segments to learn from")  # fmt: skip
-    parser.add_argument("--test", type=Path, nargs="+", default=[], metavar="FILE",
-                        help="judged segments that are only reported")  # fmt: skip
+    add(parser, JudgedFiles, "train", required=True)
+    add(parser, JudgedFiles, "test", "pairs")
     parser.add_argument("--components", nargs="+", default=["chrf", "kobe"], metavar="METRIC")
-    parser.add_argument("--pairs", nargs="+", default=[], metavar="LP",
-                        help="only these language pairs")  # fmt: skip
     parser.add_argument("--equal", action="store_true", help="equal weights, only centre and scale")
 
 
