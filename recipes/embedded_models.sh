@@ -25,17 +25,18 @@ awk -F'\t' -v dir="$out/mlqe" 'FNR > 1 && $6 > 0 { split($1, l, "-")
     if (l[2] == "en") print $4 "\t" $5 "\tmlqe" > (dir "/" l[1] "-en.tsv")
     else print $5 "\t" $4 "\tmlqe" > (dir "/" l[2] "-en.tsv") }' "$out/mlqe.tsv"
 
-python "$here/pack_teachers.py" english "$mpnet/model.safetensors" --out "$out/teacher.npz"
-python "$here/pack_teachers.py" reader "$smollm" --out "$out"
+python "$here/pack_teacher.py" "$mpnet/model.safetensors" --out "$out/teacher.npz"
+python "$here/reader.py" pack "$smollm" --out "$out"
 python "$here/tokenizer.py" --parallel "$parallel" --out "$out/tokenizer.json"
 mtgauge train prepare --parallel "$parallel" --extra "$out"/mlqe/*-en.tsv --out "$corpus" \
-    --tokenizer "$out/tokenizer.json" --teacher-tokenizer "$mpnet/tokenizer.json" --reader-gguf "$smollm" \
+    --tokenizer "$out/tokenizer.json" --teacher-tokenizer "$mpnet/tokenizer.json" \
     --shares "$here/shares.json" --cap europarl=60000 tatoeba=60000
+python "$here/reader.py" prepare "$smollm" --corpus "$corpus"
 python "$here/warm_start.py" --corpus "$corpus" --parent "$minilm"
 
 # A language model that translates, machine translations by it, and one that ranks them
-mtgauge train fluency --corpus "$corpus" --seconds 900 --out "$out/lm" --fuse \
-    --reader "$out"/reader-*.npz
+python "$here/reader.py" train --reader "$out"/reader-*.npz --corpus "$corpus" --seconds 900 \
+    --out "$out/lm" --fuse
 mtgauge train sample --corpus "$corpus" --teacher "$out/teacher.npz" \
     --start "$out/lm/fluency.safetensors" --rows 450000
 mtgauge train fluency --corpus "$corpus" --start "$out/lm/fluency.safetensors" --samples \

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,6 +13,7 @@ torch = pytest.importorskip("torch")
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.fluency import (  # noqa: E402
     ranked_loss,
+    read_loss,
     sequences,
     train_language_model,
     word_chances,
@@ -75,6 +78,38 @@ def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -
     before = loss(model)
     train_language_model(corpus, model, settings, tmp_path)
     assert loss(load_causal(tmp_path / "fluency.safetensors")) < before - 1
+
+
+def test_words_come_to_be_as_likely_as_the_reader_finds_them(
+    tiny_corpus: Path, tmp_path: Path
+) -> None:
+    """A reader with the same pieces, which finds some of them likely and the others not."""
+    folder = Path(shutil.copytree(tiny_corpus, tmp_path / "corpus"))
+    with np.load(folder / "pieces.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    theirs = {name.replace("student", "reader"): value for name, value in arrays.items()}
+    np.savez(folder / "pieces.npz", **(theirs | arrays))
+
+    class Parity:
+        begin = BOS
+
+        def __call__(self, batch: Ragged) -> torch.Tensor:
+            return torch.where(batch.ids.roll(-1) % 2 == 0, -0.5, -5.0)
+
+    corpus, reader = ParallelCorpus.load(folder, "cpu"), Parity()
+    torch.manual_seed(0)
+    model = Causal(SHAPE)
+    tables = corpus.tables("student", BOS, EOS), corpus.tables("reader", BOS, BOS)
+
+    def loss() -> float:
+        rng = torch.Generator().manual_seed(3)
+        with torch.no_grad():
+            return read_loss(model, reader, corpus, torch.arange(60), tables, rng).item()
+
+    before = loss()
+    settings = LanguageModelTraining(steps=25, words=400, warmup=3, rate=5e-3)
+    train_language_model(corpus, model, settings, tmp_path, reader=reader)
+    assert loss() < before - 0.5
 
 
 def test_ranking_follows_the_teachers_rating(tiny_corpus: Path, tmp_path: Path) -> None:

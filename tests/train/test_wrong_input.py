@@ -136,11 +136,6 @@ CASES = {
     ),
     "nothing to translate": (SAMPLE + " --rows 0", 2, "--rows 0"),
     "a rating by a layer that is not there": (SAMPLE + " --rows 5", 2, "Layer 7 of the teacher"),
-    "a reader that is none": (
-        "fluency --corpus CORPUS --out OUT --steps 1 --reader CORPUS/teacher.npz",
-        4,
-        "pack_teachers.py",
-    ),
     "no parallel text": ("prepare --parallel EMPTY --out OUT", 3, "XX-en.tsv"),
 }
 

@@ -177,7 +177,6 @@ class CorpusPreparation:
     tokenizer: Annotated[Path | None, "one made before; else it is trained"] = None
     pieces: Annotated[int, "size of the tokenizer that is trained"] = 48_000
     teacher_tokenizer: Annotated[Path | None, "the teacher's tokenizer.json"] = None
-    reader_gguf: Annotated[Path | None, "GGUF file of the language model's teacher"] = None
     shares: Annotated[
         Path | None, 'how often pairs are drawn: {"languages": {}, "origins": {}}'
     ] = None

@@ -54,7 +54,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The flags of one stage."""
     if name == "prepare":
         add(parser, CorpusPreparation, "parallel", "out", "extra", "tokenizer", "pieces",
-            "teacher_tokenizer", "reader_gguf", "shares", "longest", "workers")  # fmt: skip
+            "teacher_tokenizer", "shares", "longest", "workers")  # fmt: skip
         add(parser, CorpusPreparation, "cap", metavar="ORIGIN=N")
     elif name == "export":
         add(parser, StudentRun, "corpus")
@@ -66,7 +66,6 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     elif name == "fluency":
         add(parser, StudentRun, *STUDENT, "embedding")
         add(parser, LanguageModelTraining, *SCHEDULE, "given", "reverse", "ranked", "ranked_share")
-        _path(parser, "reader", "weights of the language model's teacher", nargs="+", default=[])
     if name in ("teacher", "sample", "encoder"):
         _path(parser, "teacher", "weights of the English teacher", nargs="+")
     if name == "encoder":
@@ -107,8 +106,7 @@ def run(args: argparse.Namespace) -> int:
             train.tune_teacher(args.corpus, args.teacher, args.train, args.out,
                                read(TeacherTuning, args), args.dev, args.device)  # fmt: skip
         case "fluency":
-            how = read(LanguageModelTraining, args)
-            train.language_model(read(StudentRun, args), how, args.reader)
+            train.language_model(read(StudentRun, args), read(LanguageModelTraining, args))
         case "sample":
             train.sample(args.corpus, args.teacher, args.start, read(Sampling, args), args.device)
         case "encoder":

@@ -19,7 +19,6 @@ from tokenizers import Tokenizer
 from mtgauge.errors import InputError
 from mtgauge.train.embedded.corpus import (
     Side,
-    as_written,
     pack,
     pieces_of_types,
     read_pairs,
@@ -55,7 +54,7 @@ def build(settings: CorpusPreparation) -> None:
         write_lexicon(out, sorted(p.stem for p in out.glob("??.npz")), settings.workers)
     if not (out / "pieces.npz").exists():
         _begin("pieces")
-        write_pieces(out, settings.teacher_tokenizer, settings.reader_gguf)
+        write_pieces(out, settings.teacher_tokenizer)
     _begin("done")
 
 
@@ -120,25 +119,25 @@ def _marked(tokenizer: Tokenizer, types: list[str]) -> Side:
     return Side.of(rows)
 
 
-def write_pieces(out: Path, teacher_tokenizer: Path | None, reader_gguf: Path | None) -> None:
-    """Pieces of every type in the vocabularies of the student and of its teachers."""
+def packed_pieces(name: str, side: Side) -> dict[str, NDArray[np.uint8]]:
+    """Entries of pieces.npz for one vocabulary."""
+    return {
+        name: np.frombuffer(pack(side.flat), np.uint8),
+        name + "_lengths": np.frombuffer(pack(side.lengths), np.uint8),
+    }
+
+
+def write_pieces(out: Path, teacher_tokenizer: Path | None) -> None:
+    """Pieces of every type in the vocabularies of the student and of its teacher."""
     types = load_types(out)
     sides = {"student": _marked(load_tokenizer(out), types)}
-    bare = [t.removeprefix(MARK) for t in types]
     if teacher_tokenizer is not None:
         teacher = Tokenizer.from_file(str(teacher_tokenizer))
         teacher.no_padding()
         teacher.no_truncation()
         teacher.save(str(out / "teacher.json"))
-        sides["teacher"] = pieces_of_types(teacher, bare, 6)
-    if reader_gguf is not None:
-        from mtgauge.train.embedded.reader import tokenizer
-
-        reader = tokenizer(reader_gguf)
-        reader.save(str(out / "reader.json"))
-        sides["reader"] = pieces_of_types(reader, [as_written(t) for t in bare], 8)
-    arrays = {}
+        sides["teacher"] = pieces_of_types(teacher, [t.removeprefix(MARK) for t in types], 6)
+    arrays: dict[str, NDArray[np.uint8]] = {}
     for name, side in sides.items():
-        arrays[name] = np.frombuffer(pack(side.flat), np.uint8)
-        arrays[name + "_lengths"] = np.frombuffer(pack(side.lengths), np.uint8)
+        arrays |= packed_pieces(name, side)
     np.savez(out / "pieces.npz", **arrays)  # type: ignore[arg-type]

@@ -7,8 +7,9 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
     alone     mean over i of log p(y_i | y_<i)
     given     mean over i of log p(y_i | x, y_<i)
 
-Where a larger English model is at hand (`reader`), its judgement is learned too: on sentences and
-on corrupted versions of them, the student's log-probability of each word follows the reader's.
+Where a larger English model is at hand (a `Reader`; `recipes/reader.py` has one), its judgement is
+learned too: on sentences and on corrupted versions of them, the student's log-probability of each
+word follows the reader's.
 Slips are only judged this way, never learned as text. Where machine translations with ratings are
 at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
 follows their scores too.
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -30,7 +32,6 @@ from mtgauge.train.embedded.corpus import BOS, EOS, SEP
 from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
 from mtgauge.train.embedded.objective import follow, within, word_means
 from mtgauge.train.embedded.people import People
-from mtgauge.train.embedded.reader import BEGIN, LlamaReader
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.loop.descend import descend
@@ -100,6 +101,15 @@ def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
     return people.follow(rows, word_means(log_p.float(), batch.row[at], n))
 
 
+class Reader(Protocol):
+    """A larger English language model with pieces of its own (`reader` in pieces.npz)."""
+
+    begin: int  # the piece before a text
+
+    def __call__(self, batch: Ragged) -> Tensor:
+        """log p(next piece | pieces so far), (pieces,)."""
+
+
 def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
     """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
     counted = batch.position[1:] > 0
@@ -108,7 +118,7 @@ def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tens
 
 def read_loss(
     model: Causal,
-    reader: LlamaReader,
+    reader: Reader,
     corpus: ParallelCorpus,
     rows: Tensor,
     tables: tuple[Table, Table],
@@ -140,7 +150,7 @@ def train_language_model(
     settings: LanguageModelTraining,
     out: Path,
     watch: Callable[[Causal], str] | None = None,
-    reader: LlamaReader | None = None,
+    reader: Reader | None = None,
     samples: Samples | None = None,
     people: People | None = None,
 ) -> None:
@@ -148,7 +158,9 @@ def train_language_model(
     device = corpus.source.device
     model.to(device).train()
     table = corpus.tables("student", BOS, EOS)
-    their_table = corpus.tables("reader", BEGIN, BEGIN) if reader is not None else table
+    their_table = table
+    if reader is not None:
+        their_table = corpus.tables("reader", reader.begin, reader.begin)
     rng = torch.Generator(device=device).manual_seed(settings.seed)
 
     def few(rows: Tensor, share: float) -> Tensor:

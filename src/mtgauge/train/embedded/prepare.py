@@ -191,8 +191,11 @@ def load_pieces(folder: Path, name: str) -> Side:
     """Type -> pieces of a vocabulary (`student`, `teacher`, `reader`)."""
     with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
         if name not in stored:
-            option = {"teacher": "--teacher-tokenizer", "reader": "--reader-gguf"}.get(name, name)
-            raise ResourceError(f"{folder} has no pieces for the {name}: prepare it with {option}.")
+            how = {
+                "teacher": "prepare it with --teacher-tokenizer",
+                "reader": "recipes/reader.py adds them",
+            }
+            raise ResourceError(f"{folder} has no pieces for the {name}: {how.get(name, name)}.")
         return _side(stored[name].tobytes(), stored[name + "_lengths"].tobytes())
 
 

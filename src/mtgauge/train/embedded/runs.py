@@ -19,10 +19,9 @@ import torch
 from mtgauge.errors import InputError, UsageError
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.encoder import Student, train_encoder
-from mtgauge.train.embedded.fluency import train_language_model
+from mtgauge.train.embedded.fluency import Reader, train_language_model
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.prepare import load_tokenizer
-from mtgauge.train.embedded.reader import LlamaReader
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples, draw
 from mtgauge.train.embedded.teacher import Teacher
@@ -83,7 +82,7 @@ def encoder(run: StudentRun, teacher: Sequence[Path], how: EncoderTraining) -> N
 
 
 def language_model(
-    run: StudentRun, how: LanguageModelTraining, reader: Sequence[Path] = ()
+    run: StudentRun, how: LanguageModelTraining, reader: Reader | None = None
 ) -> None:
     """Train the language model; weights go to fluency.safetensors."""
     how.check()
@@ -103,10 +102,9 @@ def language_model(
 
     if run.fuse:
         fuse(model)
-    taught_by = LlamaReader.load(reader, str(device)) if reader else None
     samples = Samples.load(run.corpus, device) if run.samples else None
     look = watch if watched is not None else None
-    train_language_model(corpus, model, how, run.out, look, taught_by, samples, people)
+    train_language_model(corpus, model, how, run.out, look, reader, samples, people)
 
 
 def sample(

@@ -2,7 +2,7 @@
 
 What it teaches: which words of two English sentences match (states of a middle layer), and where a
 sentence lies (mean of the last). Weights travel as int8 rows, about a
-quarter of fp32 (`recipes/pack_teachers.py` makes them of the published ones).
+quarter of fp32 (`recipes/pack_teacher.py` makes them of the published ones).
 
     teacher = Teacher.load([Path("teacher.npz")], device="cuda")
     middle = teacher(batch, upto=7)
