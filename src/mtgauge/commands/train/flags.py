@@ -21,7 +21,7 @@ _METAVARS = {Path: "PATH", int: "N", float: "X", str: "NAME"}
 
 
 def add(group: argparse._ActionsContainer, cls: type[Any], *names: str, **how: Any) -> None:
-    """One flag per field; `how` is what argparse is told besides."""
+    """One flag per field; `how` goes to argparse as it is."""
     fields = {field.name: field for field in dataclasses.fields(cls)}
     for name in names:
         field, (kind, text) = fields[name], _annotated(cls, name)

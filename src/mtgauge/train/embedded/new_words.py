@@ -23,7 +23,7 @@ from mtgauge.train.embedded.corpus import as_written, pack, pieces_of_types, unp
 from mtgauge.train.embedded.prepare import MARK, load_pieces, load_tokenizer, load_types
 from mtgauge.train.progress import say
 
-LONGEST = 8  # pieces of a word by which it is told from others
+LONGEST = 8  # pieces of a word that tell it from others
 MOST = 6  # pieces of a type, as in `build.write_pieces`
 
 

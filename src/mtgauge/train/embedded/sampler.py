@@ -91,7 +91,7 @@ class ParallelCorpus:
         return Table.of(side, first, last, str(self.source.device))
 
     def batches(self, words: int, seed: int, ahead: int = 16) -> Iterator[Tensor]:
-        """Row numbers of batches of like length, for ever."""
+        """Row numbers of batches of like length, without end."""
         device = self.source.device
         rng = torch.Generator(device=device).manual_seed(seed)
         length = self.target_start.diff()

@@ -126,7 +126,7 @@ def read_needed(
     for file in map(Path, files):
         if (other := named.setdefault(judgements.data_name(file), file)) != file:
             raise InputError(
-                f"{other} has the same name, and correlations are told by it",
+                f"{other} has the same name, and correlations are listed by file name",
                 file=file,
                 remedy="Rename one of them.",
             )

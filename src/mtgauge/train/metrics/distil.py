@@ -14,7 +14,7 @@ segments into other languages, and those without a reference, keep theirs. Valid
 are left as they are. The rater reads the text that the pieces spell, so it may have any tokenizer.
 A head or a regressor of any view then learns from these scores as from people's.
 
-Limits: the rater reads English; what it has seen of the same judgements it has partly by heart.
+Limits: the rater reads English; what it has seen of the same judgements it has partly memorised.
 """
 
 from __future__ import annotations
