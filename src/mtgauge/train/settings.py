@@ -113,6 +113,8 @@ class MetricTraining:
     def check(self) -> None:
         if self.minutes is not None and not self.minutes > 0:
             raise UsageError(f"--minutes {self.minutes:g}: must be positive.")
+        if not self.seeds:
+            raise UsageError("--seeds: name at least one.")
         refuse_below(self, batch=1, hidden=1, epochs=0)
 
 

@@ -150,8 +150,10 @@ def evaluated(model: nn.Module) -> Iterator[None]:
     """The model in evaluation mode, and as it was afterwards."""
     was = model.training
     model.eval()
-    yield
-    model.train(was)
+    try:
+        yield
+    finally:
+        model.train(was)
 
 
 @torch.no_grad()
