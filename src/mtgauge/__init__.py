@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mtgauge._version import __version__
 
 if TYPE_CHECKING:
-    from mtgauge import metrics
+    from mtgauge import metrics, train
     from mtgauge.data.judgements import Judgements
     from mtgauge.data.segments import Segments
     from mtgauge.engine.explain import explain
@@ -32,6 +32,7 @@ __all__ = [
     "metrics",
     "probe",
     "score",
+    "train",
 ]
 
 _HOMES = {
@@ -51,7 +52,7 @@ def public(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("meta", "metrics"):  # folders; meta can be called
+    if name in ("meta", "metrics", "train"):  # folders; meta can be called
         return import_module(f"mtgauge.{name}")
     if name in _HOMES:
         return public(name)

@@ -7,10 +7,10 @@ import pytest
 
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
-from mtgauge.engine.fit_blend import fit_blend
 from mtgauge.errors import UsageError
 from mtgauge.metrics.blend import Blend
 from mtgauge.registry import load, spec_of
+from mtgauge.train.metrics.blend import fit_blend
 
 SOURCES = ["Er war in Prag.", "Sie kam mit 4 Hunden.", "Das ist gut.", "Wo ist Berlin?"]
 REFERENCES = [
