@@ -275,8 +275,8 @@ def test_files_of_different_length_are_refused(
 def test_curve(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtgauge.commands.remap.HELD_OUT", 8)
-    monkeypatch.setattr("mtgauge.commands.remap.SIZES", (4, 20))
+    monkeypatch.setattr("mtgauge.encode.remap.fitting.HELD_OUT", 8)
+    monkeypatch.setattr("mtgauge.encode.remap.fitting.SIZES", (4, 20))
     assert main(["remap", "curve", *files(tmp_path), "--out", str(tmp_path / "curve")]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == ["sentences", "4", "20"]
