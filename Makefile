@@ -4,15 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
-SOURCES := src tests bench
+DOCS := $(VENV)/docs.stamp
+SOURCES := src tests bench recipes docs/*.py
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs dist clean
 
 demo: $(CORE)  ## compare three systems on example data
 	@$(BIN)/mtgauge demo
 
-test: $(DEV) lint  ## style, types and all tests
-	$(BIN)/python -m pytest -n 2
+test: $(DEV) lint  ## style, types and all tests, with coverage
+	$(BIN)/python -m pytest -n 2 --cov=mtgauge
 
 lint: $(DEV)
 	$(BIN)/ruff check $(SOURCES)
@@ -22,8 +23,13 @@ lint: $(DEV)
 bench: $(DEV)  ## speed and memory beside the peers, as ratios
 	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
 
-docs: $(DEV)  ## run every example of the documentation
-	$(BIN)/python -m pytest tests/test_docs.py
+docs: $(DOCS)  ## build the documentation in site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html is the first page"
+
+dist: $(DEV)  ## wheel and source distribution
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -37,5 +43,9 @@ $(DEV): $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(CORE)
 
+$(DOCS): $(CORE)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site .coverage .mypy_cache .pytest_cache .ruff_cache

@@ -235,7 +235,7 @@ def test_unwritable_output_prints_results_first(
 
 
 def spawn(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(  # type: ignore[call-overload]
         [sys.executable, "-m", "mtgauge", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,59 +1,104 @@
-"""The documentation's examples run: fenced blocks marked `python` and `sh`."""
+"""The documentation is whole: examples run, links lead somewhere, everything has its page."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import pages
 import pytest
 
-from mtgauge.engine.demo import example
+from mtgauge import registry
+from mtgauge.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+DOCS = ROOT / "docs"
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+WITH_EXAMPLES = [page for page in PAGES if page.name != "CONTRIBUTING.md"]  # has a file to save
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Path:
-    """A folder with the files that the examples speak of."""
-    (chunk,) = example("de-en").chunks(1000)
-    assert chunk.sources is not None
-    assert chunk.references is not None
-    columns = {
-        "src.de": chunk.sources,
-        "src.txt": chunk.sources,
-        "ref.txt": [row[0] for row in chunk.references],
-        "a.txt": chunk.systems["literal"],
-        "b.txt": chunk.systems["careful"],
-        "sys.en": chunk.systems["rough"],
-    }
-    for name, lines in columns.items():
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return tmp_path
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_run(page: Path, desk: Path) -> None:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
-        command = [sys.executable, "-c", code] if language == "python" else ["bash", "-ec", code]
-        done = subprocess.run(
-            command,
-            cwd=desk,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | {"PATH": path},
-        )
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    pages.lay_out(tmp_path)
+    for code, done in pages.run_examples(page.read_text(encoding="utf-8"), tmp_path):
         assert done.returncode == 0, f"{code}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(
+        r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")
+    ):
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{name_of(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{name_of(page)} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def test_every_command_and_every_metric_has_a_page() -> None:
+    for folder, kind, names in (
+        ("commands", "command", COMMANDS),
+        ("metrics", "metric", registry.names()),
+    ):
+        written = {page.stem for page in (DOCS / folder).glob("*.md")} - {"index"}
+        assert written == set(names)
+        for name in names:
+            text = (DOCS / folder / f"{name}.md").read_text(encoding="utf-8")
+            assert f"<!-- {kind} {name} -->" in text
+            assert pages.BLOCK.search(text), f"{folder}/{name}.md has no example"
+
+
+def test_every_page_has_a_place_in_the_navigation() -> None:
+    listed = set(re.findall(r"([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert listed == there | set(pages.FROM_ROOT.values())
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_metric_says_how_to_read_it(name: str) -> None:
+    metric = registry.load(name)
+    text = pages.write_metric(name)
+    assert metric.summary
+    assert metric.meaning in text, "meaning: how is the number read?"
+    assert len(metric.meaning) > 40
+    assert metric.paper in text
+    assert metric.paper, "paper: who came up with it?"
+    for option in metric.defaults():
+        assert f"| `{option}` |" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_shows_its_options(name: str) -> None:
+    text = pages.write_command(name)
+    assert f"mtgauge {name}" in text
+    if name == "score":
+        assert "`-t`, `--translations` `HYP ...`" in text
+        assert "| `--format` `{table,tsv,json,markdown,latex}` |" in text
+
+
+def test_markers_name_what_there_is() -> None:
+    for page in DOCS.rglob("*.md"):
+        for kind, name in pages.MARKER.findall(page.read_text(encoding="utf-8")):
+            assert pages._WRITERS[kind](name).strip(), f"{name_of(page)}: {kind} {name}"
+
+
+def test_links_of_the_site() -> None:
+    """Links that hold in the repository are led to pages, or back to the repository."""
+    text = "[a](../CONTRIBUTING.md) [b](../bench/meta.py) [c](data.md#x) [d](https://x.org/y)"
+    assert pages._links(text, "index.md", DOCS) == (
+        f"[a](contributing.md) [b]({pages.REPOSITORY}bench/meta.py) [c](data.md#x) "
+        "[d](https://x.org/y)"
+    )
+    assert pages._links("[a](docs/kobe.md)", "contributing.md", ROOT) == "[a](kobe.md)"
+    assert pages._links("[a](../kobe.md)", "metrics/kobe.md", DOCS / "metrics") == "[a](../kobe.md)"

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mtgauge.compare.matrices import Ragged
+from mtgauge.compare.matrices import Matrices
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 from mtgauge.errors import UsageError
 
@@ -22,7 +23,7 @@ from mtgauge.errors import UsageError
 def linear_program(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
     n, m = c.shape
     rows, columns = np.kron(np.eye(n), np.ones(m)), np.kron(np.ones(n), np.eye(m))
-    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    tight: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(
         c.ravel(),
         A_eq=np.vstack([rows, columns])[:-1],  # one row follows from the others
@@ -242,8 +243,8 @@ def test_cost_matrices_by_the_formula() -> None:
         np.testing.assert_allclose(found, np.sqrt(squared[p]), rtol=1e-12)
     unit = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y)]
     cos = unit[0] @ unit[1].T
-    found = cost_matrices(x, x_at, y, y_at, "cosine")
-    np.testing.assert_allclose(found[1], 1 - cos[1:, 6:], atol=1e-12)
+    cosine = cost_matrices(x, x_at, y, y_at, "cosine")
+    np.testing.assert_allclose(cosine[1], 1 - cos[1:, 6:], atol=1e-12)
     single = cost_matrices(x.astype("f4"), x_at, y.astype("f4"), y_at, "sqeuclidean")
     np.testing.assert_allclose(single[1], squared[1], rtol=1e-5)
 
@@ -286,7 +287,7 @@ def test_wrong_vectors_are_refused() -> None:
 
 def test_ragged_refuses_what_does_not_fit() -> None:
     with pytest.raises(UsageError, match="where the shapes need 6"):
-        Ragged(np.zeros(5), np.array([[2, 3]]))
+        Matrices(np.zeros(5), np.array([[2, 3]]))
 
 
 def test_works_where_nothing_can_be_cached() -> None:

@@ -21,7 +21,7 @@ def put(path: Path, text: str) -> str:
     return str(path)
 
 
-def read(argument: str, role: str = "system") -> list[list[object]]:
+def read(argument: str, role: Any = "system") -> list[list[object]]:
     return [list(column) for column in columns.column(argument, role)]
 
 
@@ -207,7 +207,8 @@ def test_what_has_no_order_is_refused(values: Any) -> None:
 
 def test_lists_tuples_arrays_and_series_are_columns() -> None:
     pandas = pytest.importorskip("pandas")
-    for values in (["x", "y"], ("x", "y"), np.array(["x", "y"]), pandas.Series(["x", "y"])):
+    kinds: list[Any] = [["x", "y"], ("x", "y"), np.array(["x", "y"]), pandas.Series(["x", "y"])]
+    for values in kinds:
         (chunk,) = Corpus.from_lists(values, references=values).chunks(9)
         assert chunk.systems == {"system": ["x", "y"]}
         assert chunk.references == [("x",), ("y",)]
@@ -222,7 +223,7 @@ def test_texts_from_python_pass_the_same_door(bad: str) -> None:
         {"hypotheses": ["x", "y"], "references": [["x"], ["y", bad]]},
     ):
         with pytest.raises(InputError, match=r"\[1\]: character \d is"):
-            Corpus.from_lists(**arguments)  # type: ignore[arg-type]
+            Corpus.from_lists(**arguments)
 
 
 def test_alternatives_are_columns_where_every_segment_has_as_many() -> None:

@@ -15,7 +15,8 @@ from mtgauge.errors import ResourceError
 class Model:
     """Runs out of memory above `most` padded tokens."""
 
-    name, out_of_memory = "tiny", (MemoryError,)
+    name = "tiny"
+    out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
 
     def __init__(self, budget: int, lengths: list[int], most: int = 10**9) -> None:
         self.tokens_per_batch, self.lengths, self.most = budget, lengths, most

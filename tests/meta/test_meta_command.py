@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,7 +189,7 @@ def test_wmt18_better_worse_pairs(shared):
 @pytest.mark.shared
 def test_wmt19_system_level(shared):
     """Every metric and pair to six decimals; the 68 cells of paper 003 to three, signed."""
-    found = {}
+    found: dict[tuple[str, str], Any] = {}
     for item in scores.read_scores(shared / "wmt" / "sys19-metrics.csv"):
         rows, _ = evaluate(item, external(item, "system"), "system", resamples=0)
         found |= {(row.lp, row.metric): tables.beside(row) for row in rows}

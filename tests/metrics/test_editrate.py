@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jiwer
 import numpy as np
 import pytest
@@ -14,13 +16,13 @@ from mtgauge.metric import Metric
 from mtgauge.registry import load
 
 
-def segments(metric: Metric, hyps: list[str], refs: list[tuple[str, ...]]) -> list[float]:
+def segments(metric: Metric, hyps: list[str], refs: Sequence[tuple[str, ...]]) -> list[float]:
     return [
         float(x) for x in metric.segment_score(metric.statistics(Segments(hyps, references=refs)))
     ]
 
 
-def system(metric: Metric, hyps: list[str], refs: list[tuple[str, ...]]) -> float:
+def system(metric: Metric, hyps: list[str], refs: Sequence[tuple[str, ...]]) -> float:
     rows = metric.statistics(Segments(hyps, references=refs))
     return float(metric.system_score(rows.sum(axis=0, keepdims=True), np.array([len(hyps)]))[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def fitted(spec: str = "nist", refs: list[str] = REFERENCES) -> Metric:
     return metric
 
 
-def system(metric: Metric, hyps: list[str], refs: list[tuple[str, ...]]) -> float:
+def system(metric: Metric, hyps: list[str], refs: Sequence[tuple[str, ...]]) -> float:
     rows = metric.statistics(Segments(hyps, references=refs))
     return float(metric.system_score(rows.sum(axis=0, keepdims=True), np.array([len(hyps)]))[0])
 

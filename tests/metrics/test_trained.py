@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import mtgauge
 from mtgauge.commands import train
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.metric import Metric, Task
 from trained_models import GERMAN, write_encoder, write_judged
 
 NAMES = ("bilstm", "bilstm-attention", "esim", "ruse")
@@ -46,7 +48,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_judged(home / "train.tsv", 240, 1)
     write_judged(home / "dev.tsv", 320, 2)
     write_judged(home / "test.tsv", 60, 3)
-    data = ("--train", home / "train.tsv", "--dev", home / "dev.tsv", "--drop-overlap")
+    data: tuple[str | Path, ...] = (
+        "--train",
+        home / "train.tsv",
+        "--dev",
+        home / "dev.tsv",
+        "--drop-overlap",
+    )
     data = (*data, "--encoder", encoder, "--test", home / "test.tsv")
     for name in NAMES:
         more = ("--hidden", 8, "--epochs", 1, "--rate", "3e-3")
@@ -56,7 +64,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def load(home: Path, name: str, more: str = "") -> mtgauge.metrics.base.Metric:
+def load(home: Path, name: str, more: str = "") -> Metric:
     return mtgauge.load(f"{name}:model={home / name}{more}")
 
 
@@ -87,7 +95,7 @@ def test_onnx_gives_what_torch_gave_in_every_view(home: Path) -> None:
         assert found == pytest.approx(card["test_pearson"][view], abs=0.02)
 
 
-def _correlation(metric: mtgauge.metrics.base.Metric, home: Path) -> float:
+def _correlation(metric: Metric, home: Path) -> float:
     from mtgauge.data import judgements
     from mtgauge.stats.correlation import pearson
 
@@ -102,16 +110,18 @@ def test_the_regressor_learnt_something(home: Path) -> None:
 
 
 def test_view_auto_takes_what_is_given(home: Path) -> None:
-    metric = load(home, "regressor")
-    assert metric.resolve(frozenset({"source", "reference"})).view == "hyp+src/hyp+ref"
-    assert metric.resolve(frozenset({"source"})).needs == {"source"}
-    assert metric.resolve(frozenset({"reference"})).needs == {"reference"}
+    metric: Any = load(home, "regressor")
+    assert metric.resolve(Task(frozenset({"source", "reference"}))).view == "hyp+src/hyp+ref"
+    assert metric.resolve(Task(frozenset({"source"}))).needs == {"source"}
+    assert metric.resolve(Task(frozenset({"reference"}))).needs == {"reference"}
+    with pytest.raises(UsageError, match=r"a source .* a reference .* or both"):
+        metric.resolve(Task(frozenset()))
     both = metric.statistics(BATCH)
     explicit = load(home, "regressor", ",view=hyp+src/hyp+ref").statistics(BATCH)
     np.testing.assert_array_equal(both, explicit)
     no_reference = Segments(BATCH.hypotheses, BATCH.sources, None, "de-en")
     assert not np.allclose(metric.statistics(no_reference), both)
-    with pytest.raises(UsageError, match="needs a reference"):
+    with pytest.raises(UsageError, match="needs references"):
         load(home, "regressor", ",view=hyp+ref").statistics(no_reference)
     with pytest.raises(UsageError, match="not for view"):
         load(home, "regressor", ",view=hyp+src+ref").statistics(BATCH)

@@ -14,12 +14,13 @@ from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged import rows as judged
-from mtgauge.train.judged.codes import Coded, Inputs, code, pack
+from mtgauge.train.judged.codes import Coded, code
+from mtgauge.train.judged.inputs import Inputs, pack
 from mtgauge.train.loop.batching import pearson_by_pair, weighted_error
 from mtgauge.train.metrics.regressor_task import Batch, RegressorTask
 from mtgauge.train.nets.regressor import EmbeddedPairs, HubPairs, Regressor, load_hub
 from mtgauge.train.nets.transformer import Encoder
-from mtgauge.train.onnx.restore import encoder_from_onnx
+from mtgauge.train.onnx.restore import load_encoder
 from trained_models import SHAPE, write_encoder, write_judged
 
 CPU = torch.device("cpu")
@@ -85,7 +86,7 @@ def test_inputs_are_joined_as_when_scoring(
     packer = replace(packer, max_length=length)
     columns = {"src": texts.sources, "ref": texts.references}
     others = [columns[part] for part in slot.split("+")]
-    expected = packer.pack(list(zip(texts.hypotheses, *others, strict=True)))  # type: ignore[arg-type]
+    expected = packer.pack(list(zip(texts.hypotheses, *others, strict=True)))
     found = pack(rows, slot, np.arange(len(rows)), packer, CPU)
     assert (expected.cut > 0) == (length == 17)
     for name in ("ids", "mask", "types", "langs"):
@@ -190,9 +191,9 @@ def test_every_view_is_met_and_rows_without_reference_too(tmp_path: Path, packer
     (rows,) = code([judged.concatenate([both, alone])], packer.tokenize)
     batches = task(rows, packer).batches(0, 1)
     for batch in batches:
-        alone = {int(i) >= 200 for i in batch.rows}
-        assert alone in ({True}, {False})
-        assert set(batch.views) == ({"hyp+src"} if alone == {True} else set(VIEWS))
+        without = {int(i) >= 200 for i in batch.rows}
+        assert without in ({True}, {False})
+        assert set(batch.views) == ({"hyp+src"} if without == {True} else set(VIEWS))
     only = {"hyp+ref": 1.0}
     with pytest.raises(InputError, match="60 training segments lack a text"):
         RegressorTask(regressor(), packer, rows, rows, only)
@@ -252,7 +253,7 @@ def test_the_embedded_encoder_comes_back_from_its_file(folder: Path) -> None:
     texts = ["the cat sees a dog .", "near"]
     onnx = OnnxEncoder(folder, EncoderSettings())
     tokens = onnx.encode(texts, layer=-1)
-    encoder = encoder_from_onnx(folder / "model.onnx").eval()
+    encoder = load_encoder(folder / "model.onnx").eval()
     ids = [
         tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)
     ]
