@@ -224,8 +224,8 @@ class Side:
         return self.tokenised / max(self.lines, 1)
 
     @property
-    def share_cased(self) -> float:
-        return self.cased / max(self.letters, 1)
+    def share_lowered(self) -> float:
+        return 1 - self.cased / max(self.letters, 1)
 
     @property
     def share_decomposed(self) -> float:
@@ -315,40 +315,41 @@ class Watch:
         return lines + self._one_sided()
 
     def _one_sided(self) -> list[str]:
-        """Texts tokenised or lower-cased on one side only: such scores compare nothing."""
+        """Habits of one side only: such scores compare nothing."""
         reference = self.sides.get("the references")
         if reference is None or reference.lines < 5:
             return []
         lines = []
         for name, side in self.sides.items():
-            if side is reference:
-                continue
-            if abs(side.share_tokenised - reference.share_tokenised) > 0.5:
-                pair = (name, "the references")
-                first, second = pair if side.share_tokenised > 0.5 else pair[::-1]
-                lines.append(
-                    f"{first}: tokenised (spaces before punctuation), but {second} not. "
-                    "Detokenise, or the scores compare spacing."
-                )
-            if min(side.letters, reference.letters) >= 5 and (
-                abs(side.share_cased - reference.share_cased) > 0.5
-            ):
-                pair = (name, "the references")
-                first, second = pair if side.share_cased < 0.5 else pair[::-1]
-                lines.append(
-                    f"{first}: lower-cased, but {second} not. Use the same casing on both sides, "
-                    "or an option that ignores case."
-                )
-            if abs(side.share_decomposed - reference.share_decomposed) > 0.2:
-                pair = (name, "the references")
-                first, second = pair if side.share_decomposed > 0.2 else pair[::-1]
-                lines.append(
-                    f"{first}: accents are characters of their own (NFD), in {second} not. Bring "
-                    "both to NFC, or equal words count as different."
-                )
+            for habit, (limit, text) in _HABITS.items():
+                if habit == "share_lowered" and min(side.letters, reference.letters) < 5:
+                    continue
+                more = getattr(side, habit) - getattr(reference, habit)
+                if abs(more) > limit:
+                    pair = (name, "the references")
+                    first, other = pair if more > 0 else pair[::-1]
+                    lines.append(f"{first}: {text.format(other=other)}")
         return lines
 
 
+# share of a Side: (difference that matters, what is said of the side that has more of it)
+_HABITS = {
+    "share_tokenised": (
+        0.5,
+        "tokenised (spaces before punctuation), but {other} not. Detokenise, or the scores compare "
+        "spacing.",
+    ),
+    "share_lowered": (
+        0.5,
+        "lower-cased, but {other} not. Use the same casing on both sides, or an option that "
+        "ignores case.",
+    ),
+    "share_decomposed": (
+        0.2,
+        "accents are characters of their own (NFD), in {other} not. Bring both to NFC, or equal "
+        "words count as different.",
+    ),
+}
 _SENTENCES = {
     "empty": "{n} empty line(s).",
     "copies": "{n} line(s) copy the source unchanged.",

@@ -14,8 +14,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from mtgauge.errors import InputError, ResourceError
@@ -23,30 +23,13 @@ from mtgauge.errors import InputError, ResourceError
 STANDARD_INPUT = Path("-")
 
 
-class Spool:
+class Spool(ExitStack):
     """Owner of the copies; nothing is made on disk before the first one."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        super().__init__()
+        self._folder: Path | None = None
         self._copies: dict[Path, Path] = {}
-
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the copies."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
-        self._copies.clear()
 
     def reusable(self, path: Path) -> Path:
         """The path itself if it is a file; else a copy of all that it has to say."""
@@ -67,8 +50,9 @@ class Spool:
         """The stream in a file of that name, whose ending tells what kind of table it is."""
         try:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="mtgauge-")
-            target = Path(self._folder.name) / str(len(self._copies)) / name
+                scratch = tempfile.TemporaryDirectory(prefix="mtgauge-")
+                self._folder = Path(self.enter_context(scratch))
+            target = self._folder / str(len(self._copies)) / name
             target.parent.mkdir()
             with target.open("wb") as copy:
                 shutil.copyfileobj(stream, copy)
