@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import mtgauge
-from mtgauge.data.judgements import read_judged
+from mtgauge.data.judgements import read
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._copied import copied_share
@@ -54,7 +54,7 @@ def main() -> None:
     groups = [
         (judged.data, judged.human, parts_of(judged.segments(), args.encoder, args.lm))
         for file in args.judged
-        for judged in read_judged(file)
+        for judged in read(file)
         if judged.lp.endswith("-en")
     ]
     years = sorted({data for data, _, _ in groups})

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtgauge import cli
-from mtgauge.meta import experiment, tables
-from mtgauge.meta.render import markdown
+from mtgauge.meta import tables
+from mtgauge.meta.study import Findings
+from mtgauge.report import experiment
+from mtgauge.report.writers import draw
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES, MODELS = ROOT / "docs" / "experiments", ROOT / "src" / "mtgauge" / "models"
@@ -182,9 +184,9 @@ def main() -> None:
 
 def make(name: str, page: Page, folder: Path, surface: bool) -> str:
     lines = [f"# {page.title}", "", page.about, ""]
-    printed = experiment.table(name)
+    printed = tables.experiment(name)
     if page.needs:
-        body = experiment.render(printed, [], {}, "markdown")
+        body = experiment.render(Findings(printed[0].level, printed=printed), "markdown")
         lines += [f"Missing here: {page.needs}. With it, the command is", ""]
         shown = ["DATA", "--experiment", name]
     else:
@@ -235,14 +237,14 @@ def word_by_word(folder: Path, surface: bool) -> str:
         "```",
         "",
         *stand_ins(surface),
-        markdown(grid),
+        draw(grid, "markdown"),
         "",
     ]
     if not any(ours.values()):
         lines += [f"- No value of ours: {failed}.", ""]
     lacking = [["row", "missing", "spec that fills it"]]
     lacking += [[r.metric, tables.recipe(r).missing, tables.recipe(r).spec] for r in printed]
-    return "\n".join([*lines, markdown(lacking, numbers=False), ""])
+    return "\n".join([*lines, draw(lacking, "markdown", numbers=False), ""])
 
 
 def _is_file(word: str) -> bool:

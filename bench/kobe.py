@@ -72,8 +72,8 @@ def rate(linker: KnowledgeLinker, texts: list[str], lang: str) -> tuple[float, f
 def speed(aliases: int) -> None:
     code = (
         "import resource,time;"
-        "from mtgauge.knowledge.store import KnowledgeBase;"
-        "from mtgauge.knowledge.linker import KnowledgeLinker;"
+        "from mtgauge.knowledge.base.store import KnowledgeBase;"
+        "from mtgauge.knowledge.link.linker import KnowledgeLinker;"
         "a=time.process_time();"
         "KnowledgeLinker(KnowledgeBase.open(), inflected=False).link(['In Prague.'],'en');"
         "print(time.process_time()-a, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1024)"

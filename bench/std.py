@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from mtgauge import registry
 from mtgauge.data.judgements import read
 from mtgauge.data.segments import Segments
-from mtgauge.encode.words.store import Vectors, write_store
+from mtgauge.encode.words.store import WordVectors, write_store
 from mtgauge.engine.local import CHUNK
 from mtgauge.metrics.std import STD
 
@@ -43,7 +43,7 @@ PAPER = {  # Tables IV and V, fastText crawl vectors, absolute Pearson
 def made_up(pairs: int, seed: int = 0) -> tuple[list[str], list[str]]:
     """References of news-like length, and hypotheses that change and move some words."""
     rng = np.random.default_rng(seed)
-    listed = [w for w in list(Vectors.embedded("en").words())[:12_000] if w.isalpha()]
+    listed = [w for w in list(WordVectors.embedded("en").words())[:12_000] if w.isalpha()]
     vocabulary = np.array(listed, dtype=object)
     share = np.cumsum(1 / np.arange(1, len(vocabulary) + 1))
     references, hypotheses = [], []
@@ -94,7 +94,7 @@ def _papers_order(ref: list[str], hyp: list[str], n: int, vector: dict[str, Floa
 
 def speed(pairs: int, slow_pairs: int) -> None:
     references, hypotheses = made_up(pairs)
-    store = Vectors.embedded("en")
+    store = WordVectors.embedded("en")
     rows = store.take(np.arange(len(store))).astype(np.float64)
     vector = dict(zip(store.words(), rows, strict=True))
     batch = Segments(hypotheses, references=[(r,) for r in references], lang="de-en")
@@ -140,10 +140,10 @@ _SCORE_FROM_STORE = """
 import sys, time
 from pathlib import Path
 from mtgauge.data.segments import Segments
-from mtgauge.encode.vectors import Vectors
+from mtgauge.encode.words.store import WordVectors
 from mtgauge.metrics.std import STD
 start = time.perf_counter()
-Vectors.open(sys.argv[1]).rows(["w1999999"])
+WordVectors.open(sys.argv[1]).rows(["w1999999"])
 print(f"opened, and a word found, in {(time.perf_counter() - start) * 1e3:.0f} ms")
 references, hypotheses = (Path(f).read_text().split("\\n") for f in sys.argv[2:])
 batch = Segments(hypotheses, references=[(text,) for text in references], lang="de-en")
@@ -156,7 +156,7 @@ print(f"{len(references):,} pairs scored; {resident} MB resident, {mapped} MB of
 
 def full_size_store(words: int = 2_000_000, dimensions: int = 300) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        names = list(Vectors.embedded("en").words())
+        names = list(WordVectors.embedded("en").words())
         names += [f"w{i}" for i in range(len(names), words)]
         values = np.memmap(Path(scratch) / "v", np.float16, "w+", shape=(words, dimensions))
         rng = np.random.default_rng(1)

@@ -25,7 +25,7 @@ import pyemd
 from numpy.typing import NDArray
 
 from mtgauge.compare.jit import thread_count
-from mtgauge.compare.matrices import Ragged
+from mtgauge.compare.matrices import Matrices
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 
 Float = NDArray[np.float64]
@@ -91,7 +91,7 @@ def solvers(pairs: int) -> None:
     from_pyemd = max(abs(exact[k] - papers_way(c)) for k, c in enumerate(mats[:few]))
     print(f"{pairs} pairs, {costs.shapes.mean():.1f} points a side. Greatest differences: from POT")
     print(f"{from_pot:.1e} (relative), from PyEMD {from_pyemd:.1e} (it rounds to 1e-6)\n")
-    first = Ragged.pack(mats[:few])
+    first = Matrices.pack(mats[:few])
     emd, alike = least(
         7, lambda: [papers_way(c) for c in mats[:few]], lambda: transport(first, threads=1)
     )
@@ -106,7 +106,7 @@ def solvers(pairs: int) -> None:
     print(f"POT ot.emd2              {theirs / pairs * 1e6:10.1f} {theirs / ours:12.1f} times")
     print(f"mtgauge                  {ours / pairs * 1e6:10.1f}")
     print(f"mtgauge, relaxed bound   {bound / pairs * 1e6:10.1f}\n")
-    many = Ragged(
+    many = Matrices(
         np.tile(costs.flat, 25), np.tile(costs.shapes, (25, 1))
     )  # long enough for threads
     one, every = least(7, lambda: transport(many, threads=1), lambda: transport(many), wall=True)

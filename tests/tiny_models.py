@@ -222,7 +222,7 @@ def make_language_model(root: Path) -> tuple[Path, Path]:
 
 @functools.cache
 def tiny_root() -> Path:
-    """One folder a test process; the models are made once and removed at exit."""
+    """One folder per test process; the models are made once and removed at exit."""
     folder = tempfile.TemporaryDirectory(prefix="mtgauge-tiny-")
     atexit.register(folder.cleanup)
     return Path(folder.name)

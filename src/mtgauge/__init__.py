@@ -15,24 +15,43 @@ from mtgauge._version import __version__
 
 if TYPE_CHECKING:
     from mtgauge import metrics
+    from mtgauge.data.judgements import Judgements
     from mtgauge.data.segments import Segments
     from mtgauge.engine.local import score
     from mtgauge.registry import load
+    from mtgauge.report.api import meta, probe
 
-__all__ = ["Segments", "__version__", "load", "metrics", "score"]
+__all__ = [
+    "Judgements",
+    "Segments",
+    "__version__",
+    "load",
+    "meta",
+    "metrics",
+    "probe",
+    "score",
+]
 
 _HOMES = {
+    "Judgements": "mtgauge.data.judgements",
     "Segments": "mtgauge.data.segments",
     "load": "mtgauge.registry",
+    "meta": "mtgauge.report.api",
+    "probe": "mtgauge.report.api",
     "score": "mtgauge.engine.local",
 }
 
 
+def public(name: str) -> Any:
+    """What a public name stands for, imported now."""
+    return getattr(import_module(_HOMES[name]), name)
+
+
 def __getattr__(name: str) -> Any:
+    if name in ("meta", "metrics"):  # folders; meta can be called
+        return import_module(f"mtgauge.{name}")
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name == "metrics":
-        return import_module("mtgauge.metrics")
+        return public(name)
     raise AttributeError(f"module 'mtgauge' has no attribute {name!r}")
 
 

@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except MtgaugeError as error:
-        print(f"mtgauge: {error}", file=sys.stderr)
+        from mtgauge.report.writers import visible
+
+        print(f"mtgauge: {visible(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("mtgauge: interrupted.", file=sys.stderr)

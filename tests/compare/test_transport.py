@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mtgauge.compare.matrices import Ragged
+from mtgauge.compare.matrices import Matrices
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 from mtgauge.errors import UsageError
 
@@ -287,7 +287,7 @@ def test_wrong_vectors_are_refused() -> None:
 
 def test_ragged_refuses_what_does_not_fit() -> None:
     with pytest.raises(UsageError, match="where the shapes need 6"):
-        Ragged(np.zeros(5), np.array([[2, 3]]))
+        Matrices(np.zeros(5), np.array([[2, 3]]))
 
 
 def test_works_where_nothing_can_be_cached() -> None:

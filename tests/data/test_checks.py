@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -137,3 +139,25 @@ def test_invisible_text_is_empty(text: str) -> None:
 @pytest.mark.parametrize("text", ["a", "\u200ba", ".", "中", "\u0301", "👍\ufe0f", "‎א"])
 def test_visible_text_is_not(text: str) -> None:
     assert not checks.is_blank(text)
+
+
+def _messages(
+    hypotheses: list[str], references: list[str], sources: list[str] | None = None
+) -> str:
+    watch = checks.Watch()
+    watch.look({"a": hypotheses}, sources, [(text,) for text in references])
+    return " ".join(watch.messages())
+
+
+def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> None:
+    plain = ["Un café.", "Été.", "Déjà vu.", "Une forêt.", "Le garçon."]
+    other = [f"{text} Oui." for text in plain]
+    assert _messages(other, plain, plain) == ""
+    assert "a: 1 line(s) hold invisible" in _messages([*other[:4], "\ufeffA"], plain)
+    assert "direction" in _messages([*other[:4], "a\u202eb"], plain)
+    assert "NFD" in _messages([unicodedata.normalize("NFD", text) for text in other], plain)
+    assert "every line equals a reference" in _messages(plain, plain)
+    assert "bare numbers" in _messages(["0.5", "-1", "1e-3", "2,5", "7"], plain)
+    assert "the source: 1 empty line(s)" in _messages(other, plain, [*plain[:4], "\u200b"])
+    joined = ["نمی\u200cدانم", "👩\u200d🔬", "❤\ufe0f", "a", "b"]
+    assert "invisible" not in _messages(joined, plain)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mtgauge.data import judgements, mtme, scores
+from mtgauge.data.judged_tables import read_system_human
 from mtgauge.errors import InputError, UsageError
 
 HEADER = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\traw"
@@ -54,16 +55,75 @@ def test_column_order_is_free_and_references_may_be_several(tmp_path):
     assert found.sources is None
 
 
+def test_one_unnamed_system_without_system_and_sid(tmp_path):
+    lines = ["lp\thypothesis\thuman", "de-en\tA dog.\t1", "fi-en\tA cat.\t3", "de-en\tA.\t2"]
+    german, finnish = judgements.read(_file(tmp_path, lines))
+    assert list(german.systems) == ["system", "system"]
+    assert list(german.sids) == ["1", "2"]
+    assert (list(german.human), list(finnish.human)) == ([1.0, 2.0], [3.0])
+
+
+def test_the_pair_may_come_from_the_caller_or_the_name(tmp_path):
+    lines = ["sid\thypothesis\thuman", "7\tA dog.\t1", "8\tA.\t2"]
+    path = _file(tmp_path, lines)
+    (found,) = judgements.read(path, "de-en")
+    assert (found.lp, list(found.sids), list(found.systems)) == (
+        "de-en",
+        ["7", "8"],
+        ["system"] * 2,
+    )
+    path.rename(tmp_path / "fi-en.tsv")
+    (found,) = judgements.read(tmp_path / "fi-en.tsv")
+    assert (found.lp, len(found)) == ("fi-en", 2)
+    with pytest.raises(InputError, match="no column lp"):
+        judgements.read(_file(tmp_path, lines))
+    repeated = _file(tmp_path, [*lines, "7\tB.\t3"])
+    with pytest.raises(InputError, match=r"line 4: sid repeats line 2.*need a column system"):
+        judgements.read(repeated, "de-en")
+
+
+def test_judged_segments_as_csv_and_jsonl(tmp_path):
+    (tmp_path / "a.csv").write_text('lp,hypothesis,human,n\nde-en,"A, dog.",1,3\nde-en,B,,4\n')
+    (found,) = judgements.read(tmp_path / "a.csv")
+    assert list(found.hypotheses) == ["A, dog.", "B"]
+    assert np.isnan(found.human[1])
+    assert list(found.judges) == [3, 4]
+    row = '{"lp": "de-en", "hypothesis": "A", "reference": "B", "sid": 4, "human": 0.5}'
+    (tmp_path / "a.jsonl").write_text(row + "\n" + row.replace("4", "5").replace("0.5", "null"))
+    (found,) = judgements.read(tmp_path / "a.jsonl")
+    assert (list(found.sids), found.references) == (["4", "5"], [("B",), ("B",)])
+    assert found.human[0] == 0.5
+    assert np.isnan(found.human[1])
+
+
+def test_columns_of_one_length_and_texts_through_the_door():
+    with pytest.raises(UsageError, match="1 human for 2 systems"):
+        judgements.Judgements("x", "de-en", ["a", "b"], ["1", "2"], np.array([1.0]))
+    table = judgements.Judgements("x", "de-en", ["a"], ["1"], np.array([1.0]), ["a\nb"])
+    with pytest.raises(InputError, match=r"x de-en hypotheses\[0\]: character 2 is a line feed"):
+        table.check()
+
+
+@pytest.mark.parametrize("text", ["1_000", "١", "0x1", "infinity", "1e999", "--1", "1,5"])
+def test_numbers_are_written_plainly(tmp_path, text):
+    with pytest.raises(InputError, match="line 2: column human"):
+        judgements.read(_file(tmp_path, [HEADER, LINES[0].replace("0.8", text)]))
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["lp\tsystem\tsid\thypothesis"], "line 1: the header has no column human"),
+        ([HEADER], "the table has a header but no rows"),
+        (
+            ["lp\tsystem\tsid\thypothesis", "de-en\ta\t1\tx"],
+            "line 1: the header has no column human",
+        ),
         ([HEADER, LINES[0] + "\textra"], "line 2: 9 columns where the header has 8"),
         ([HEADER, LINES[0].replace("0.8", "good")], "line 2: column human: 'good' is not a number"),
         ([HEADER, LINES[0].replace("0.8", "inf")], "line 2: column human: 'inf' is not a number"),
         ([HEADER, LINES[0].replace("de-en", "german")], "line 2: column lp: 'german'"),
         ([HEADER, LINES[0], LINES[0]], "line 3: columns system and sid repeat line 2"),
-        ([HEADER.replace("raw", "human")], "line 1: two columns are called 'human'"),
+        ([HEADER.replace("raw", "human"), LINES[0]], "line 1: two columns are called 'human'"),
     ],
 )
 def test_schema_errors_name_file_line_and_column(tmp_path, lines, message):
@@ -90,7 +150,7 @@ def _test_set(folder):
     ]
     _file(folder, lines, "de-en.tsv")
     (folder / "human.tsv").write_text("lp\thuman\tsystem\nde-en\t0.3\tb.2\nde-en\t-0.1\ta.1\n")
-    return judgements.read_system_human(folder / "human.tsv")
+    return read_system_human(folder / "human.tsv")
 
 
 def test_test_set_with_system_scores(tmp_path):
@@ -251,7 +311,30 @@ def test_the_data_pack_is_read_in_full(shared):
     assert {j.lp: len(j) for j in found} == dict.fromkeys(
         ["cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en"], 560
     )
-    human = judgements.read_system_human(shared / "wmt" / "sys17.tsv")
+    human = read_system_human(shared / "wmt" / "sys17.tsv")
     assert sum(map(len, human.values())) == 152
     (czech,) = judgements.read(shared / "wmt" / "wmt17" / "cs-en.tsv.gz", human=human)
     assert (len(czech), len(czech.system_human)) == (3005 * 4, 4)
+
+
+@pytest.mark.parametrize("name", ["../../../x", "/x", "..", "a b", "a\tb", "a/b"])
+def test_export_stays_in_its_folder(tmp_path, name):
+    home = tmp_path / "one" / "two" / "out"
+    table = judgements.Judgements(
+        "x",
+        "de-en",
+        [name, "b"],
+        ["1", "1"],
+        np.array([1.0, 2.0]),
+        ["A", "B"],
+        ["C", "C"],
+        scores={f"{name}-src": np.array([3.0, 4.0])},
+        system_human={name: 0.5, "b": 0.25},
+    )
+    mtme.write_folder(home, table)
+    assert [p for p in tmp_path.rglob("*") if p.is_file() and home not in p.parents] == []
+    (back,) = judgements.read(home)
+    assert sorted(back.human) == [1.0, 2.0]
+    assert sorted(back.system_human.values()) == [0.25, 0.5]
+    assert list(back.hypotheses) in (["A", "B"], ["B", "A"])
+    assert len(back.scores) == 1

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap.maps import (
     METHODS,
-    Facts,
     Remap,
+    RemapFacts,
     find_remap,
     fit,
     language_direction,
@@ -41,9 +42,9 @@ def rotation(d: int, seed: int = 3) -> np.ndarray:
 def test_application_on_the_toy_vector(shared: Path) -> None:
     case = json.loads((shared / "spec/golden/xmover_toy.json").read_text("utf-8"))["mapping"]
     x = np.array([case["x"]], np.float32)
-    clp = Remap(Facts("clp"), np.array(case["W"], np.float32))
+    clp = Remap(RemapFacts("clp"), np.array(case["W"], np.float32))
     np.testing.assert_allclose(clp.move(x, "source", False)[0], case["CLP_row_vector_x_at_W"])
-    umd = Remap(Facts("umd"), None, np.array(case["v_B"], np.float32))
+    umd = Remap(RemapFacts("umd"), None, np.array(case["v_B"], np.float32))
     moved = umd.move(x, "source", False, "dot")[0]
     np.testing.assert_allclose(moved, case["UMD_code_x_minus_dot_v"], atol=1e-6)
     printed = umd.move(x, "source", False, "cosine")[0]
@@ -73,7 +74,7 @@ def test_language_direction_is_the_constant_difference() -> None:
 def test_every_method_brings_pairs_nearer(method: str) -> None:
     z = RNG.normal(size=(300, 8)).astype(np.float32)
     x = (z @ rotation(8).T + np.array([3, 0, 0, 0, 0, 0, 0, 0])).astype(np.float32)
-    remap = fit(x, z, Facts(method))
+    remap = fit(x, z, RemapFacts(method))
     before = np.linalg.norm(x - z, axis=1).mean()
     sides = remap.move(x, "source", True), remap.move(z, "target", True)
     assert np.linalg.norm(sides[0] - sides[1], axis=1).mean() < before
@@ -83,22 +84,22 @@ def test_every_method_brings_pairs_nearer(method: str) -> None:
 def test_compositions_are_read_right_to_left() -> None:
     w, v = rotation(3).astype(np.float32), np.array([1, 0, 0], np.float32)
     x = np.array([[1, 2, 3]], np.float32)
-    after = Remap(Facts("clp_umd"), w, v).move(x, "source", False)
+    after = Remap(RemapFacts("clp_umd"), w, v).move(x, "source", False)
     np.testing.assert_allclose(after, np.array([[0, 2, 3]], np.float32) @ w, atol=1e-6)
-    before = Remap(Facts("umd_clp"), w, v).move(x, "source", False)
+    before = Remap(RemapFacts("umd_clp"), w, v).move(x, "source", False)
     np.testing.assert_allclose(before[0, 0], 0, atol=1e-6)
 
 
 def test_sides() -> None:
     w, v = rotation(3).astype(np.float32), np.array([1, 0, 0], np.float32)
     x = np.array([[1, 2, 3]], np.float32)
-    both = Remap(Facts("clp_umd"), w, v)
+    both = Remap(RemapFacts("clp_umd"), w, v)
     np.testing.assert_array_equal(both.move(x, "hypothesis", False), x)
     np.testing.assert_allclose(both.move(x, "hypothesis", True), [[0, 2, 3]])
 
 
 def test_files_keep_everything(tmp_path: Path) -> None:
-    facts = Facts("clp_umd", "de-en", "tiny", "abc", 2, "word", 0, 40)
+    facts = RemapFacts("clp_umd", "de-en", "tiny", "abc", 2, "word", 0, 40)
     made = fit(RNG.normal(size=(30, 4)), RNG.normal(size=(30, 4)), facts)
     made.save(tmp_path / "de-en.remap")
     again = find_remap(str(tmp_path), "de-en")
@@ -111,9 +112,17 @@ def test_files_keep_everything(tmp_path: Path) -> None:
         find_remap(str(tmp_path), None)
 
 
+@pytest.mark.parametrize("note", ["{", "[]", "{}", '{"checksum": "x", "colour": "red"}', "3"])
+def test_a_file_with_a_strange_note_is_refused(tmp_path: Path, note: str) -> None:
+    path = tmp_path / "x.remap"
+    save_file({"direction": np.ones(3, np.float32)}, path, metadata={"mtgauge_remap": note})
+    with pytest.raises(ResourceError, match="not that of a remap"):
+        load(path)
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.remap"
-    fit(RNG.normal(size=(30, 4)), RNG.normal(size=(30, 4)), Facts("clp")).save(path)
+    fit(RNG.normal(size=(30, 4)), RNG.normal(size=(30, 4)), RemapFacts("clp")).save(path)
     content = bytearray(path.read_bytes())
     content[-1] ^= 255
     path.write_bytes(content)
@@ -135,7 +144,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_mismatch_is_refused(values: tuple[str, int, str], message: str) -> None:
-    remap = Remap(Facts("umd", "de-en", "tiny", "abc", 2), None, np.ones(2, np.float32))
+    remap = Remap(RemapFacts("umd", "de-en", "tiny", "abc", 2), None, np.ones(2, np.float32))
     remap.check("abc", 2, "de-en")
     with pytest.raises(ResourceError, match=message):
         remap.check(*values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from mtgauge.cli import main
 from mtgauge.encode.words import fasttext
 from mtgauge.encode.words.files import convert
 from mtgauge.encode.words.lookup import Lookup
-from mtgauge.encode.words.store import Vectors, embedded_languages, write_store
+from mtgauge.encode.words.store import WordVectors, embedded_languages, write_store
 from mtgauge.errors import InputError, ResourceError, UsageError
 
 WORDS = ["the", "Katze", "猫", "naïve", "the2"]
@@ -54,7 +55,7 @@ def test_every_format_gives_the_same_store(tmp_path: Path, kind: str, packed: bo
     rows = store.rows(["猫", "the", "dog", "Katze", "katze", ""])
     assert rows.tolist() == [2, 0, -1, 1, -1, -1]
     np.testing.assert_array_equal(store.take(np.arange(5)), VALUES)
-    assert Vectors.open(tmp_path / "store").fingerprint == store.fingerprint
+    assert WordVectors.open(tmp_path / "store").fingerprint == store.fingerprint
 
 
 def test_large_stores_are_half_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,18 +210,42 @@ def test_policies_for_words_without_a_vector(tmp_path: Path) -> None:
 
 def test_missing_and_damaged_stores_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="mtgauge vectors convert"):
-        Vectors.open(tmp_path / "nothing")
+        WordVectors.open(tmp_path / "nothing")
     with pytest.raises(ResourceError, match="not a store"):
-        Vectors.open(tmp_path)
+        WordVectors.open(tmp_path)
     with pytest.raises(ResourceError, match=r"(?s)'xx'.*mtgauge vectors convert"):
-        Vectors.embedded("xx")
+        WordVectors.embedded("xx")
     store = write_store(tmp_path / "s", ["a", "b"], VALUES[:2])
     np.save(tmp_path / "s" / "vectors.npy", VALUES[:1])
     with pytest.raises(ResourceError, match="not whole"):
-        Vectors.open(store.folder)
+        WordVectors.open(store.folder)
     (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
     with pytest.raises(ResourceError, match="damaged"):
-        Vectors.open(store.folder)
+        WordVectors.open(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a JSON object"),
+        ("{", "not JSON"),
+        ("{}", "not of the format"),
+        ({"words": None}, "words must be a whole number"),
+        ({"dimensions": "3"}, "dimensions must be"),
+        ({"dtype": "float8"}, "dtype must be float32, float16 or int8"),
+        ({"subwords": [1]}, "subwords must be"),
+        ({"fingerprint": "a\x1b[0m"}, "fingerprint must be one line"),
+    ],
+)
+def test_a_malformed_header_is_named(
+    tmp_path: Path, text: str | dict[str, object], message: str
+) -> None:
+    path = write_store(tmp_path / "s", ["a", "b"], VALUES[:2]).folder / "header.json"
+    if isinstance(text, dict):
+        text = json.dumps(json.loads(path.read_text("utf-8")) | text)
+    path.write_text(text, "utf-8")
+    with pytest.raises(ResourceError, match=message):
+        WordVectors.open(tmp_path / "s")
 
 
 def test_a_word_twice_is_refused_by_the_store(tmp_path: Path) -> None:
@@ -230,7 +255,7 @@ def test_a_word_twice_is_refused_by_the_store(tmp_path: Path) -> None:
 
 def test_embedded_vectors_know_what_is_alike() -> None:
     assert "en" in embedded_languages()
-    store = Vectors.embedded("en")
+    store = WordVectors.embedded("en")
     words = ["year", "month", "parliament", "commission", "blue", "red"]
     values = store.take(store.rows(words)).astype(np.float64)
     values /= np.linalg.norm(values, axis=1, keepdims=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,19 @@ def test_unpacking_into_a_folder_that_cannot_be_written(
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     with pytest.raises(ResourceError, match="XDG_CACHE_HOME"):
         store._unpacked()
+
+
+@pytest.mark.parametrize("change", [lambda b: b[:-50], lambda b: b"junk", lambda b: b[:9] + b])
+def test_a_damaged_package_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    from mtgauge.knowledge.base import store
+
+    packed = (EMBEDDED / "kb.sqlite.xz").read_bytes()
+    (tmp_path / "kb.sqlite.xz").write_bytes(change(packed))
+    (tmp_path / "card.json").write_bytes((EMBEDDED / "card.json").read_bytes())
+    monkeypatch.setattr(store, "EMBEDDED", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(ResourceError, match=r"kb\.sqlite\.xz is damaged"):
+        store._unpacked()
+    assert not list(tmp_path.glob("cache/**/*"))

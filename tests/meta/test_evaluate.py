@@ -9,10 +9,13 @@ import pytest
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.errors import InputError, UsageError
-from mtgauge.meta import render, scoring, slices
+from mtgauge.meta import scoring, slices
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import average
 from mtgauge.meta.scoring import Scores, external, score
+from mtgauge.meta.study import Findings
+from mtgauge.report.agreement import render
+from mtgauge.report.writers import FORMATS
 
 WORDS = "the small grey dog runs over a wide green field and barks at seven old trees".split()
 
@@ -87,7 +90,7 @@ def test_odd_cases_have_names_and_no_number(human, values, outcome):
         assert np.isnan(row.values[name])
     assert row.to_dict()["pearson"] is None
     assert row.to_dict()["pearson_ci"] is None
-    json.dumps(render.to_dict([row], []), allow_nan=False)
+    json.dumps(Findings("segment", [row]).to_dict(), allow_nan=False)
 
 
 def test_undefined_scores_are_left_out_and_counted():
@@ -226,7 +229,9 @@ def test_pooling_keeps_segments_of_different_pairs_apart():
 def test_json_rows_have_the_promised_keys_and_no_other():
     data = _judged()
     rows, comparisons = evaluate(data, [score(data, "chrf"), score(data, "bleu")])
-    content = json.loads(json.dumps(render.to_dict(rows, comparisons), allow_nan=False))
+    content = json.loads(
+        json.dumps(Findings("segment", rows, comparisons).to_dict(), allow_nan=False)
+    )
     assert list(content["rows"][0]) == (
         "metric signature data lp level n pearson pearson_ci spearman kendall tau_wmt paper".split()
     )
@@ -238,11 +243,11 @@ def test_json_rows_have_the_promised_keys_and_no_other():
     assert content["comparisons"][0]["test"] == "williams"
 
 
-@pytest.mark.parametrize("format", render.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_format_renders(format):
     data = _judged()
     rows, comparisons = evaluate(data, [score(data, "chrf"), score(data, "bleu")])
-    text = render.render(rows + average(rows), comparisons, format, matrix=True)
+    text = render(Findings("segment", rows + average(rows), comparisons), format, matrix=True)
     assert "chrf" in text
     assert "nan" not in text.lower()
 

@@ -11,6 +11,7 @@ import pytest
 
 from mtgauge.cli import main
 from mtgauge.data import judgements, scores
+from mtgauge.data.judged_tables import read_system_human
 from mtgauge.meta import tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.scoring import external, score
@@ -170,7 +171,7 @@ def test_sentbleu_of_wmt17(shared):
 @pytest.mark.shared
 def test_system_level_bleu_of_wmt18_and_its_hidden_sign(shared):
     """The table prints .657 for tr-en; the correlation is negative."""
-    human = judgements.read_system_human(shared / "wmt" / "sys18.tsv")
+    human = read_system_human(shared / "wmt" / "sys18.tsv")
     data = judgements.read(shared / "wmt" / "wmt18" / "tr-en.tsv.gz", human=human)
     ours = _agreement(data, "bleu:tokenize=intl,lowercase=on", level="system")
     assert ours["tr-en"] == pytest.approx(-0.657, abs=0.01)

@@ -10,8 +10,10 @@ import pytest
 
 from mtgauge import registry
 from mtgauge.errors import UsageError
-from mtgauge.meta import experiment, tables
+from mtgauge.meta import tables
 from mtgauge.meta.rows import Row
+from mtgauge.meta.study import Findings
+from mtgauge.report import experiment
 
 
 def _row(metric="sentbleu", lp="de-en", value=0.4325, **more):
@@ -107,20 +109,24 @@ def test_scores_from_a_file_match_by_name():
     assert found["003", "1"]["difference"] == pytest.approx(0.0)
 
 
+def _rendered(printed, rows, format):
+    return experiment.render(Findings(printed[0].level, rows, printed=printed), format)
+
+
 def test_experiments_show_every_row_and_what_is_missing():
-    printed = experiment.table("000.1")
+    printed = tables.experiment("000.1")
     rows = [tables.beside(_row()), tables.beside(_row(lp="cs-en", value=0.435))]
-    text = experiment.render(printed, rows, {}, "table")
+    text = _rendered(printed, rows, "table")
     assert "SentBLEU (printed)" in text
     assert "\n  sentbleu " in text
     assert re.search(r"\nCosine\+LASER +weights of LASER +cosine:", text)
     assert not re.search(r"\nSentBLEU +the table's", text)
-    more = experiment.render(printed, [*rows, _row("wer", value=0.25)], {}, "markdown")
+    more = _rendered(printed, [*rows, _row("wer", value=0.25)], "markdown")
     assert "| wer (not in the paper) | - | 0.250 |" in more
-    assert "sentbleu" in experiment.specs(printed)
-    assert not any("remap=" in spec for spec in experiment.specs(printed))
+    assert "sentbleu" in tables.specs(printed)
+    assert not any("remap=" in spec for spec in tables.specs(printed))
     with pytest.raises(UsageError, match=r"There are: 000\.1"):
-        experiment.table("9")
+        tables.experiment("9")
 
 
 def test_garbled_cells_have_no_value():
@@ -136,7 +142,7 @@ def test_garbled_cells_have_no_value():
 
 def test_a_stand_in_of_the_same_name_does_not_hide_what_is_missing():
     rows = [tables.beside(_row("std", value=0.5, dataset="WMT16", data="da16"))]
-    text = experiment.render(experiment.table("001.V"), rows, {}, "markdown")
+    text = _rendered(tables.experiment("001.V"), rows, "markdown")
     assert "\n|   std | - | - | - | 0.500 |" in text
     assert "| STD | fastText crawl-300d-2M vectors |" in text
 
@@ -145,5 +151,5 @@ def test_quality_bands():
     assert doctest.testmod(experiment).failed == 0
     bands = {"da17": 0.7, "da17[human >= 0]": 0.5, "da17[human < 0]": 0.4}
     rows = [_row("bleu", "pooled", value, data=data) for data, value in bands.items()]
-    text = experiment.render(experiment.table("004.5"), rows, {}, "markdown")
+    text = _rendered(tables.experiment("004.5"), rows, "markdown")
     assert "| bleu (not in the paper) | 0.700 | 0.500 | 0.400 | 20.000 |" in text

@@ -134,6 +134,9 @@ def test_sentence_transformers_that_cannot_be_run_are_refused(tmp_path: Path) ->
     folder = sentence_transformer(tmp_path, mean_tokens=True, cls_token=True)
     with pytest.raises(ResourceError, match="one at a time"):
         SentenceTransformer(str(folder)).encode(["cat"])
+    (folder / "modules.json").write_text('{"type": 3}', "utf-8")
+    with pytest.raises(ResourceError, match="lists no modules"):
+        SentenceTransformer(str(folder))
     (folder / "modules.json").unlink()
     with pytest.raises(ResourceError, match=r"lacks modules\.json"):
         SentenceTransformer(str(folder))

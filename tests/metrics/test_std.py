@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import mtgauge
-from mtgauge.compare.semantic import Settings, problems, travel
+from mtgauge.compare.semantic import TravelSettings, problems, travel
 from mtgauge.data.segments import Segments
 from mtgauge.encode.words.store import write_store
 from mtgauge.errors import ResourceError, UsageError
@@ -71,7 +71,7 @@ def linear_program(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
     return float(found.fun)
 
 
-def ours(ref: list[int], hyp: list[int], settings: Settings) -> np.ndarray:
+def ours(ref: list[int], hyp: list[int], settings: TravelSettings) -> np.ndarray:
     words, at = np.array(ref + hyp), np.array([0, len(ref), len(ref) + len(hyp)])
     return travel(TABLE, words, at, np.array([0]), np.array([1]), settings)[0]
 
@@ -84,8 +84,8 @@ TEXT = st.lists(st.integers(0, len(NAMES) - 1), min_size=1, max_size=8)
 def test_equals_the_paper_step_by_step(ref: list[int], hyp: list[int], by_set: bool) -> None:
     from pyemd import emd
 
-    exact = ours(ref, hyp, Settings(centroid_of_set=by_set))
-    cancelled = ours(ref, hyp, Settings(centroid_of_set=by_set, cancel=True))
+    exact = ours(ref, hyp, TravelSettings(centroid_of_set=by_set))
+    cancelled = ours(ref, hyp, TravelSettings(centroid_of_set=by_set, cancel=True))
     for column, n in enumerate((1, 2)):
         c, a, b = slow_problem(ref, hyp, n, by_set)
         assert exact[column] == pytest.approx(linear_program(c, a, b), abs=2e-6)
@@ -96,7 +96,7 @@ def test_equals_the_paper_step_by_step(ref: list[int], hyp: list[int], by_set: b
 @given(TEXT, TEXT)
 def test_laws(ref: list[int], hyp: list[int]) -> None:
     for cancel in (False, True):
-        setting = Settings(cancel=cancel)
+        setting = TravelSettings(cancel=cancel)
         there, back = ours(ref, hyp, setting), ours(hyp, ref, setting)
         np.testing.assert_allclose(there, back, rtol=0, atol=1e-6)
         assert (there >= 0).all()
@@ -106,7 +106,7 @@ def test_laws(ref: list[int], hyp: list[int]) -> None:
 
 def test_three_grams_and_longer_equal_the_slow_way() -> None:
     ref, hyp = [0, 1, 2, 3, 1], [1, 2, 4, 5]
-    found = ours(ref, hyp, Settings(orders=(3, 4)))
+    found = ours(ref, hyp, TravelSettings(orders=(3, 4)))
     for value, n in zip(found, (3, 4), strict=True):
         assert value == pytest.approx(linear_program(*slow_problem(ref, hyp, n)), abs=2e-6)
 
@@ -116,7 +116,7 @@ def test_a_word_moved_from_end_to_start_pays_its_way() -> None:
     many = rng.normal(size=(10, 5)).astype(np.float32)
     ref = np.arange(9)
     last, first = np.array([*range(8), 9]), np.array([9, *range(7, -1, -1)])
-    near, far = (problems(many, ref, hyp, Settings(orders=(1,)))[0] for hyp in (last, first))
+    near, far = (problems(many, ref, hyp, TravelSettings(orders=(1,)))[0] for hyp in (last, first))
     assert far.distance[8, 9] - near.distance[8, 9] == pytest.approx(0.355556, abs=1e-6)
 
 
@@ -126,7 +126,7 @@ def test_masses_of_table_one() -> None:
     want = np.exp(similar) / np.exp(similar).sum()
     assert want[0] == pytest.approx(0.09, abs=5e-4)
     many = rng.normal(size=(13, 8)).astype(np.float32)
-    problem = problems(many, np.arange(9), np.arange(4, 13), Settings(orders=(1,)))[0]
+    problem = problems(many, np.arange(9), np.arange(4, 13), TravelSettings(orders=(1,)))[0]
     assert problem.left.sum() == pytest.approx(1, abs=1e-12)
     assert np.ptp(problem.left[:9]) < 1e-12
     assert (problem.left[9:] < problem.left[0]).all()

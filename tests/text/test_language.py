@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mtgauge.errors import UsageError
-from mtgauge.text.language import identify, known
+from mtgauge.text.language import identify, kin, known, margins
 
 
 def test_between_two_languages() -> None:
@@ -26,3 +26,26 @@ def test_unknown_languages_are_refused() -> None:
     assert {"en", "kk", "gu", "lv"} <= known()
     with pytest.raises(UsageError, match="does not know xx"):
         identify(["a"], ["en", "xx"])
+
+
+def test_margins() -> None:
+    german, english = "Das ist ein kleines Haus.", "This is a small house."
+    found = margins([german, english, "12", "", german], "de")
+    assert found[0] == found[2] == found[3] == found[4] == 0
+    assert found[1] > 2
+    assert margins([english], "de", ["fr"])[0] < found[1]
+    assert margins([german], "de", ["de"]).tolist() == [0]
+
+
+def test_near_relations_may_have_a_handicap() -> None:
+    danish = ["Jeg har ikke set ham siden i går, og det er meget mærkeligt."]
+    assert "da" in kin("nb")
+    assert "nb" not in kin("nb")
+    far, near = margins(danish, "sv", ["de"]), margins(danish, "sv", ["da"])
+    assert margins(danish, "sv", ["da"], handicap=1) == pytest.approx(near - 1)
+    assert margins(danish, "sv", ["de"], handicap=1) == far
+
+
+def test_codes_that_the_model_calls_otherwise() -> None:
+    assert {"nb", "fil"} <= known()
+    assert identify(["Jeg vet ikke hva han heter."], ["nb", "de"]) == ["nb"]

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument(
             "--align", choices=align.ALIGNERS, default="encoder", help="who pairs the words"
         )
-        sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one a line")
+        sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one per line")
         sub.add_argument("--pairs", type=int, default=2000, help="sentence pairs (default 2000)")
     fit.add_argument("--unit", choices=("word", "sentence"), default="word")
     fit.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -119,7 +119,7 @@ def run_curve(args: argparse.Namespace) -> int:
 
 def vectors(
     args: argparse.Namespace, sources: Sequence[str], targets: Sequence[str]
-) -> tuple[Vectors, Vectors, remaps.Facts]:
+) -> tuple[Vectors, Vectors, remaps.RemapFacts]:
     """Paired vectors of words or sentences, and what they are of."""
     if args.unit == "sentence":
         encoder = load_sentence_encoder(args.encoder, args.layer)
@@ -140,7 +140,7 @@ def vectors(
             file=args.source,
             remedy="Are the two files translations of each other, line by line?",
         )
-    facts = remaps.Facts(
+    facts = remaps.RemapFacts(
         args.method, args.lang, name, fingerprint, layer, args.unit, len(x), len(sources), aligned
     )
     return x, z, facts

@@ -12,7 +12,8 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Result
-from mtgauge.report import table
+from mtgauge.report.table import render
+from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
 _EXAMPLES = """
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC",
         help="name or name:key=value,key=value (default: bleu chrf); see mtgauge metrics",
     )
-    parser.add_argument("--format", choices=list(table.FORMATS), default="table")
+    parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything as JSON too")
     parser.add_argument("--segments", action="store_true", help="show every segment's score")
     parser.add_argument(
@@ -78,12 +79,12 @@ def run(args: argparse.Namespace) -> int:
                 progress=advance,
             )
         seconds = time.perf_counter() - started
-    sys.stdout.write(table.render(result, args.format, segments=args.segments))
+    sys.stdout.write(render(result, args.format, segments=args.segments))
     sys.stdout.flush()
     if not args.quiet:
         _tell(result, seconds)
     if args.json is not None:
-        write(args.json, table.as_json(result, segments=True))
+        write(args.json, render(result, "json", segments=True))
     return 0
 
 

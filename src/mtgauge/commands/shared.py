@@ -8,6 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.report.writers import FORMATS
+from mtgauge.stats.bootstrap import SEED
+
 
 @contextlib.contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], object]]:
@@ -34,3 +38,20 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:
+    """Options of `meta` and `probe` that say how to run and where results go."""
+    add = parser.add_argument
+    add("--format", choices=FORMATS, default="table")
+    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
+    add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
+    add("--seed", type=int, default=SEED, help=f"of the {seed} (%(default)s)")
+    add("--quiet", action="store_true")
+    add_encoder_options(parser)
+
+
+def open_cache(args: argparse.Namespace) -> RowCache | None:
+    """Scores of earlier runs: in --cache, else in the user's folder; none with --no-cache."""
+    return None if args.no_cache else RowCache(args.cache or default_folder())

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from mtgauge.encode.words.store import Vectors, embedded_languages
+from mtgauge.encode.words.store import WordVectors, embedded_languages
 from mtgauge.errors import InputError
 
 _EXAMPLES = """
@@ -70,10 +70,10 @@ def _read_words(file: str) -> set[str]:
 def _info(store: str | None) -> int:
     if store is None:
         for lang in embedded_languages():
-            header = Vectors.embedded(lang).header
+            header = WordVectors.embedded(lang).header
             print(f"{lang}\t{header['words']}\t{header['dimensions']}\t{header['origin']}")
         return 0
-    vectors = Vectors.open(store)
+    vectors = WordVectors.open(store)
     for key, value in vectors.header.items():
         print(f"{key}\t{value}")
     some = [vectors.word(i) for i in range(min(8, len(vectors)))]

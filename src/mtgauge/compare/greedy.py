@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.compare.jit import in_parallel
-from mtgauge.compare.kernels import best_range
+from mtgauge.compare.products import best_range
 from mtgauge.compare.transport import Float, Int, checked_pairs
 
 

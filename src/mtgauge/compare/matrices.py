@@ -1,6 +1,6 @@
 """Many matrices of different shapes in one buffer, row by row, one after another.
 
-packed = Ragged.pack([costs_a, costs_b])
+packed = Matrices.pack([costs_a, costs_b])
 packed[1]                                # a view of the second matrix
 len(packed), packed.shapes               # 2, [[n0, m0], [n1, m1]]
 """
@@ -18,7 +18,7 @@ from mtgauge.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Ragged:
+class Matrices:
     """`flat` holds matrix i, of shape `shapes[i]`, from `starts[i]` on."""
 
     flat: NDArray[np.float64]
@@ -32,7 +32,7 @@ class Ragged:
             raise UsageError(f"{len(self.flat)} values where the shapes need {wanted}.")
 
     @classmethod
-    def pack(cls, matrices: Sequence[ArrayLike]) -> Ragged:
+    def pack(cls, matrices: Sequence[ArrayLike]) -> Matrices:
         arrays = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
         for i, array in enumerate(arrays):
             if array.ndim != 2:

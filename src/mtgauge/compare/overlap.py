@@ -6,7 +6,7 @@ For each pair (hypothesis h, reference set R) and each order n
 
 the clipped counts that BLEU, chrF, PER and the word F-score are made of. Sequences are lists of
 words or strings (whose items are characters). No hashing: n-grams become exact integers, one
-multiplication an order, and are counted by sorting, so a batch of thousands costs a few calls.
+multiplication per order, and are counted by sorting, so a batch of thousands costs a few calls.
 
     texts = [["a", "b", "a"], ["a", "a", "c"]]
     overlap([texts[0]], [[texts[1]]], np.array([0]), max_order=2)   -> [[2, 0]]

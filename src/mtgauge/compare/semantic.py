@@ -13,7 +13,7 @@ n-grams is the sum of those of their words, and a centroid is a sum of n-grams; 
 a pair. With cancel=True the mass that both texts put on an n-gram is taken away at no cost before
 transport, as PyEMD does.
 
-    travel(table, words, offsets, references, hypotheses, Settings())      # (pairs, orders)
+    travel(table, words, offsets, references, hypotheses, TravelSettings())      # (pairs, orders)
 """
 
 # Numba infers the types of the kernel; annotations would not be read by it.
@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.compare.jit import in_parallel, inner, kernel
-from mtgauge.compare.kernels import dot_four, solve_range
-from mtgauge.compare.matrices import Ragged
+from mtgauge.compare.kernels import solve_range
+from mtgauge.compare.matrices import Matrices
+from mtgauge.compare.products import dot_four
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -37,7 +38,7 @@ _BLOCK = 128  # pairs whose cost matrices are in memory at once, a thread
 
 
 @dataclass(frozen=True)
-class Settings:
+class TravelSettings:
     orders: tuple[int, ...] = (1, 2)
     semantic: float = 0.6
     order: float = 0.4
@@ -217,7 +218,7 @@ class _Block:
         offsets: Int,
         lefts: Int,
         rights: Int,
-        settings: Settings,
+        settings: TravelSettings,
     ) -> _Block:
         orders = np.array(settings.orders, dtype=np.int64)
         sizes = np.diff(offsets)
@@ -254,11 +255,11 @@ def travel(
     offsets: Int,
     lefts: Int,
     rights: Int,
-    settings: Settings,
+    settings: TravelSettings,
     *,
     threads: int | None = None,
 ) -> Float:
-    """STD_n of every pair of texts (reference lefts[p], hypothesis rights[p]); a column an order.
+    """STD_n of each pair of texts (reference lefts[p], hypothesis rights[p]), one column per order.
 
     table (word types, d): vectors. words: type numbers of all texts, text t from offsets[t] to
     offsets[t + 1]; no text of a pair may be empty.
@@ -277,15 +278,15 @@ def travel(
 
 
 def problems(
-    table: NDArray[np.float32], left: Int, right: Int, settings: Settings
+    table: NDArray[np.float32], left: Int, right: Int, settings: TravelSettings
 ) -> list[Problem]:
-    """The transport problems of one pair, one an order, to look at."""
+    """The transport problems of one pair, one per order, to look at."""
     words, offsets = np.concatenate([left, right]), np.array([0, len(left), len(left) + len(right)])
     block = _Block.fill(table, words, offsets, np.array([0]), np.array([1]), settings)
     out = []
     for o in range(len(settings.orders)):
         size, start, at = int(block.shapes[o, 0]), int(block.starts[o]), int(block.mass_at[o])
-        matrix = Ragged(block.costs[start : start + size * size], block.shapes[o : o + 1])[0]
+        matrix = Matrices(block.costs[start : start + size * size], block.shapes[o : o + 1])[0]
         masses = (block.left[at : at + size] / _UNITS, block.right[at : at + size] / _UNITS)
         out.append(Problem(matrix, *masses))
     return out

@@ -13,7 +13,7 @@ into whole numbers first (uniform ones exactly, others to 2^-60 of the total mas
 hold to about 1e-13 of the total and the cost is exact to the rounding of its last sum.
 
 Limits: the time grows with about the cube of the sentence length; `costs` of a whole batch are in
-memory at once (8 bytes times n times m a pair), so callers work in chunks. The total masses of
+memory at once (8 bytes times n times m per pair), so callers work in chunks. The total masses of
 both sides have to agree to 1e-9.
 """
 
@@ -26,9 +26,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mtgauge.compare import kernels
+from mtgauge.compare import kernels, products
 from mtgauge.compare.jit import in_parallel
-from mtgauge.compare.matrices import Ragged
+from mtgauge.compare.matrices import Matrices
 from mtgauge.errors import UsageError
 
 Float = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Transport:
 
 
 def transport(
-    costs: Ragged | Sequence[ArrayLike],
+    costs: Matrices | Sequence[ArrayLike],
     weights: Weights | None = None,
     *,
     flow: bool = False,
@@ -82,7 +82,7 @@ def transport(
     sent *= np.repeat(masses.unit, packed.shapes.prod(axis=1))
     by_problem = np.split(potentials, masses.right_at[1:])
     duals = [_duals(c, v) for c, v in zip(packed, by_problem, strict=False)]
-    return Transport(cost, list(Ragged(sent, packed.shapes)), duals)
+    return Transport(cost, list(Matrices(sent, packed.shapes)), duals)
 
 
 def _duals(c: Float, v: Float) -> tuple[Float, Float]:
@@ -92,7 +92,7 @@ def _duals(c: Float, v: Float) -> tuple[Float, Float]:
 
 
 def relaxed(
-    costs: Ragged | Sequence[ArrayLike],
+    costs: Matrices | Sequence[ArrayLike],
     weights: Weights | None = None,
     *,
     threads: int | None = None,
@@ -125,7 +125,7 @@ def cost_matrices(
     pairs: tuple[Int, Int] | None = None,
     *,
     threads: int | None = None,
-) -> Ragged:
+) -> Matrices:
     """Ground distances of every pair of texts.
 
     left (all tokens, d) with left_offsets (texts + 1): tokens left_offsets[t] to
@@ -139,12 +139,12 @@ def cost_matrices(
     x, x_at, y, y_at, lefts, rights = checked_pairs(left, left_offsets, right, right_offsets, pairs)
     shapes = np.stack([np.diff(x_at)[lefts], np.diff(y_at)[rights]], axis=1)
     sizes = shapes.prod(axis=1)
-    packed = Ragged(np.empty(int(sizes.sum())), shapes)
+    packed = Matrices(np.empty(int(sizes.sum())), shapes)
     if kind == "cosine":
         (x, x_zero), (y, y_zero) = _unit(x), _unit(y)
 
     def run(lo: int, hi: int) -> None:
-        kernels.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
+        products.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
 
     in_parallel(run, sizes * float(x.shape[1]), threads)
     if kind == "euclidean":
@@ -211,8 +211,8 @@ def _checked_vectors(
     return vectors, offsets
 
 
-def _checked(costs: Ragged | Sequence[ArrayLike]) -> Ragged:
-    packed = costs if isinstance(costs, Ragged) else Ragged.pack(costs)
+def _checked(costs: Matrices | Sequence[ArrayLike]) -> Matrices:
+    packed = costs if isinstance(costs, Matrices) else Matrices.pack(costs)
     if len(packed) and packed.shapes.min() < 1:
         p = int(np.flatnonzero(packed.shapes.min(axis=1) < 1)[0])
         raise UsageError(f"Cost matrix {p} is empty: transport needs a point on either side.")

@@ -5,14 +5,16 @@ The field's worst fault is a plausible number from wrong input. Two kinds of tro
 - *faults* stop the run with an `InputError` (file, line, remedy): bytes that are not UTF-8, NUL
   characters, a line end inside a text, half a character, files of different length, an empty file;
 - *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
-  empty hypotheses, copies of the source, text in the wrong script, HTML escapes, text that is
-  tokenised or lower-cased on one side only, odd line separators.
+  empty texts, copies of the source or of the reference, text in the wrong script, HTML escapes,
+  text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers, odd line
+  separators and invisible characters.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +34,11 @@ _INVISIBLE = (
     "\U000e0000-\U000e0fff"
 )
 _VISIBLE = re.compile(f"[^\\s{_INVISIBLE}]")
+# of these, what does not belong inside a text either; joiners and variation selectors do
+_STRAY = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b\u202a-\u202e\u2060-\u206f\ufeff]"
+)
+_BARE_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 _TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -199,6 +206,8 @@ class Side:
     tokenised: int = 0
     cased: int = 0
     letters: int = 0
+    decomposed: int = 0
+    numbers: int = 0
 
     def look(self, texts: Sequence[str]) -> None:
         for text in texts:
@@ -207,6 +216,8 @@ class Side:
             lowered = text.lower()
             self.cased += lowered != text
             self.letters += lowered != text.upper()  # has letters that know case
+            self.decomposed += not unicodedata.is_normalized("NFC", text)
+            self.numbers += _BARE_NUMBER.fullmatch(text.strip()) is not None
 
     @property
     def share_tokenised(self) -> float:
@@ -215,6 +226,10 @@ class Side:
     @property
     def share_cased(self) -> float:
         return self.cased / max(self.letters, 1)
+
+    @property
+    def share_decomposed(self) -> float:
+        return self.decomposed / max(self.lines, 1)
 
 
 @dataclass
@@ -230,6 +245,7 @@ class Watch:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     sides: dict[str, Side] = field(default_factory=dict)
     seen: int = 0
+    copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
 
     def __post_init__(self) -> None:
         self._letters = expected_letters(self.lang.split("-")[1] if self.lang else None)
@@ -242,6 +258,11 @@ class Watch:
     ) -> None:
         for name, texts in systems.items():
             self._count(self.counts.setdefault(name, Counter()), texts, sources)
+            if references is not None:
+                pairs = zip(texts, references, strict=True)
+                self.copied[name] += sum(text in row for text, row in pairs)
+        if sources is not None:
+            self.counts.setdefault("the source", Counter())["empty"] += sum(map(is_blank, sources))
         if references is not None:
             counter = self.counts.setdefault("the references", Counter())
             for row in references:
@@ -271,8 +292,9 @@ class Watch:
                 counter["script"] += 1
             if "&" in text and _ESCAPE.search(text):
                 counter["escapes"] += 1
-            if not text.isprintable() and _SEPARATOR.search(text):
-                counter["separators"] += 1
+            if not text.isprintable():
+                counter["separators"] += _SEPARATOR.search(text) is not None
+                counter["invisible"] += _STRAY.search(text) is not None
 
     def notes(self, system: str) -> dict[str, int]:
         """Counts of one system that are not zero, for the JSON."""
@@ -284,6 +306,12 @@ class Watch:
             for kind, text in _SENTENCES.items():
                 if counter[kind] and not (kind == "escapes" and unescaped):
                     lines.append(f"{name}: {text.format(n=counter[kind])}")
+        for name, copied in self.copied.items():
+            if copied == self.seen > 1:
+                lines.append(f"{name}: every line equals a reference. Is this the reference file?")
+        for name, side in self.sides.items():
+            if 2 * side.numbers > side.lines > 1:
+                lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
         return lines + self._one_sided()
 
     def _one_sided(self) -> list[str]:
@@ -311,6 +339,13 @@ class Watch:
                     f"{first}: lower-cased, but {second} not. Use the same casing on both sides, "
                     "or an option that ignores case."
                 )
+            if abs(side.share_decomposed - reference.share_decomposed) > 0.2:
+                pair = (name, "the references")
+                first, second = pair if side.share_decomposed > 0.2 else pair[::-1]
+                lines.append(
+                    f"{first}: accents are characters of their own (NFD), in {second} not. Bring "
+                    "both to NFC, or equal words count as different."
+                )
         return lines
 
 
@@ -318,6 +353,7 @@ _SENTENCES = {
     "empty": "{n} empty line(s).",
     "copies": "{n} line(s) copy the source unchanged.",
     "script": "{n} line(s) are not in the script of the target language.",
+    "invisible": "{n} line(s) hold invisible characters (zero width, direction, control).",
     "escapes": "{n} line(s) hold HTML escapes such as &quot; : --unescape undoes them.",
     "separators": "{n} line(s) hold a Unicode line separator (such as U+2028): kept as it is here, "
     "but other tools split the line there. Replace it by a space.",

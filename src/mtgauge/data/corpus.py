@@ -4,10 +4,10 @@
         for chunk in corpus.chunks(2000):
             chunk.systems["a"], chunk.sources, chunk.references
 
-The `with` block keeps copies of what can be read once only (standard input, FIFOs) and removes them
-at its end. Texts are never all in memory. Files of different length are refused, with the line where they
-seem to part. `from_lists` is the same door for Python callers, strict about shapes: sacrebleu's
-`refs[k][i]` in place of `references[i]` must not give a number.
+The `with` block keeps copies of what can be read once only (standard input, FIFOs) and removes
+them at its end. Texts are never all in memory. Files of different length are refused, with the line
+where they seem to part. `from_lists` is the same door for Python callers, strict about shapes:
+sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 """
 
 from __future__ import annotations

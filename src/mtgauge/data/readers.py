@@ -7,7 +7,7 @@
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
-only), a CSV file whose columns are separated by anything but commas, a JSON object with a key twice.
+only), a CSV file whose columns are not separated by commas, a JSON object with a key twice.
 """
 
 from __future__ import annotations
@@ -225,6 +225,11 @@ def parse_score(text: str, file: str | Path, line: int, column: str) -> float:
     """A number; NaN for a missing one; anything else is refused with its place."""
     if text.strip().lower() in _MISSING:
         return math.nan
-    if not _NUMBER.fullmatch(text.strip()) or math.isinf(value := float(text)):
+    if not is_number(text) or math.isinf(value := float(text)):
         raise InputError(f"column {column}: {text!r} is not a number", file=file, line=line)
     return value
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain decimal number: 1_000 and Arabic digits are not."""
+    return _NUMBER.fullmatch(text.strip()) is not None

@@ -4,9 +4,9 @@
     segment level   lp system sid METRIC METRIC ...      `lp` may be left out with -l
     plain           one score per line, in the order of the judged segments' file
 
-    read_scores("sys-level_scores_metrics.csv")     judgements of their own, where the file has human
-                                                    scores (`human`, or WMT's `DA`)
-    attach(judgements, read_scores("mine.tsv"))     else: beside judgements, by system and sid
+    read_scores("sys-level_scores_metrics.csv")   with human scores (`human`, or WMT's `DA`):
+                                                  judgements of their own
+    attach(judgements, read_scores("mine.tsv"))   without: beside judgements, by system and sid
 
 The official WMT19 table of system-level scores is such a file. An empty cell is a metric that did
 not score that translation: NaN, and it is counted, not guessed. Which direction is better is not
@@ -42,20 +42,18 @@ def read_scores(path: str | Path, lang: str | None = None) -> list[Judgements]:
     Human scores are NaN where the file has none. A system-level file has `system_scores` and no
     rows; a plain list has the pair `PLAIN`.
     """
-    path = Path(path)
     with Spool() as spool:
-        return _read(path, spool.reusable(path), lang)
+        return _read(spool.reusable(Path(path)), lang)
 
 
-def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
-    """`place` is where the content of `path` lies."""
-    readers.must_exist(place)
-    _, first = next(readers.raw_lines(place, str(path)))
-    if _is_number(first):
-        return [_read_plain(path, place)]
+def _read(path: Path, lang: str | None) -> list[Judgements]:
+    readers.must_exist(path)
+    _, first = next(readers.raw_lines(path))
+    if readers.is_number(first):
+        return [_read_plain(path)]
     comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-    for number, row in readers.rows(place, str(path), "csv" if comma else "tsv"):
+    for number, row in readers.rows(path, kind="csv" if comma else "tsv"):
         if "system" not in row or ("lp" not in row and lang is None):
             raise InputError(
                 f"the header needs lp and system; it has {', '.join(row)}",
@@ -63,14 +61,14 @@ def _read(path: Path, place: Path, lang: str | None) -> list[Judgements]:
                 line=1,
                 remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
             )
-        rows.setdefault(row.get("lp", lang), []).append((number, row))
+        rows.setdefault(str(row.get("lp", lang)), []).append((number, row))
     if not rows:
         raise InputError("a header but no scores", file=path)
     return [_read_pair(path, lp, members) for lp, members in rows.items()]
 
 
-def _read_plain(path: Path, place: Path) -> Judgements:
-    lines = readers.raw_lines(place, str(path))
+def _read_plain(path: Path) -> Judgements:
+    lines = readers.raw_lines(path)
     values = [readers.parse_score(text, path, number, "1") for number, text in lines]
     return Judgements(
         data=data_name(path),
@@ -170,11 +168,3 @@ def _by_system(systems: Sequence[str], column: FloatArray) -> dict[str, float]:
         for system, value in zip(systems, column, strict=True)
         if not math.isnan(value)
     }
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import (
     FloatArray,
     IntArray,
@@ -31,7 +32,6 @@ from mtgauge.data.judgements import (
     SystemScores,
     data_name,
     dataset_name,
-    read_system_human,
 )
 from mtgauge.data.readers import cells, parse_score, text_lines
 from mtgauge.errors import InputError

@@ -21,6 +21,7 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.errors import ResourceError
 
 T = TypeVar("T")
+CPU_TOKENS = 512  # per batch on the CPU: activations of more do not stay in its caches
 
 
 class BatchedModel(Protocol):

@@ -1,4 +1,4 @@
-"""Vectors on disk between runs: one SQLite file a folder, keyed by encoder, layer and text.
+"""Vectors on disk between runs: one SQLite file per folder, keyed by encoder, layer and text.
 
     cache = DiskCache("~/.cache/mtgauge", encoder.fingerprint, limit_gb=4)
     cache.put([(("8", "Ein Satz."), rows)])
@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used, size);
 """
-_BLOCK = 500  # keys a query: SQLite allows 999 parameters in old versions
+_BLOCK = 500  # keys per query: SQLite allows 999 parameters in old versions
 
 
 class DiskCache:

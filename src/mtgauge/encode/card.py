@@ -29,7 +29,7 @@ class Field:
     required: bool = True
 
 
-def _whole(least: int, most: int = 2**20) -> Field:
+def whole(least: int, most: int = 2**20) -> Field:
     return Field(
         f"a whole number from {least} to {most:,}",
         lambda value, _: type(value) is int and least <= value <= most,
@@ -70,7 +70,7 @@ def _maps_texts(value: Any, to: Callable[[Any], bool]) -> bool:
 
 TEXT = Field("one line of text", lambda value, _: _is_text(value))
 TEXTS = Field("a list of texts", lambda value, _: _is_list(value, _is_text))
-_LENGTH = _whole(3)  # begin, end, and a token between them
+_LENGTH = whole(3)  # begin, end, and a token between them
 _TOKENISED = {
     "name": TEXT,
     "max_length": _LENGTH,
@@ -104,7 +104,7 @@ _HEAD = _TRAINED | {
         "a list of layer numbers",
         lambda value, _: _is_list(value, lambda v: type(v) is int),
     ),
-    "max_tokens": _whole(1),
+    "max_tokens": whole(1),
     "mix": Field(
         "a list of numbers, one per layer",
         lambda value, card: _is_list(value, _is_number) and len(value) == len(card["layers"]),
@@ -113,7 +113,7 @@ _HEAD = _TRAINED | {
 FIELDS: Mapping[str, Mapping[str, Field]] = {
     "encoder": _TOKENISED
     | {
-        "layers": _whole(0, 1000),
+        "layers": whole(0, 1000),
         "default_layer": Field(
             "an object with a layer for reference and source",
             lambda value, card: _maps_texts(value, lambda v: _is_layer(v, card)),
@@ -126,7 +126,7 @@ FIELDS: Mapping[str, Mapping[str, Field]] = {
         "views": TEXTS,
         "slots": TEXTS,
         "inputs": TEXTS,
-        "width": _whole(1),
+        "width": whole(1),
         "max_length": _LENGTH,
         "tokenizer_sha256": TEXT,
         "answers": Field(

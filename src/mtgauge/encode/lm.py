@@ -3,7 +3,7 @@
     log p(t_1 ... t_n) = sum_i log p(t_i | t_1 ... t_{i-1})          score: the mean over tokens
 
     model = load_language_model("embedded")
-    logprobs, offsets = model.logprobs(["The cat sat."])              # ragged: one number a token
+    logprobs, offsets = model.logprobs(["The cat sat."])              # ragged: one number per token
     mean_scores(logprobs, offsets)
     model.logprobs(["The cat sat."], given=["Die Katze saß."])        # log p(text | source)
 
@@ -32,16 +32,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.batches import run_batches
+from mtgauge.encode.batches import CPU_TOKENS, run_batches
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.tokens.embedded import TOKENS
 from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
 REMEMBERED = 50_000  # texts whose scores stay in memory, some 30 MB, for other metrics of a run
-FLOOR = -20.0  # nats a token; a uniform guess over 30,000 tokens is -10.3
+FLOOR = -20.0  # nats per token; a uniform guess over 30,000 tokens is -10.3
 
 
 class LanguageModel:
@@ -68,7 +67,10 @@ class LanguageModel:
 
     def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         """(begin, source and separator; text) of each pair (source, text), as token ids."""
-        raise UsageError(f"The language model {self.name} cannot score a text given its source.")
+        raise UsageError(
+            f"The language model {self.name} cannot score a text given its source. "
+            "Use lm_given=nothing."
+        )
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         """(batch, length - 1) log-probabilities of ids[:, 1:]; what stands in padding is unread."""
@@ -151,7 +153,7 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
 
 
 def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -> FloatArray:
-    """Mean log-probability a token, not below FLOOR; `empty` where no token was scored.
+    """Mean log-probability per token, not below FLOOR; `empty` where no token was scored.
 
     >>> mean_scores(np.array([-1.0, -3.0, -2.0]), np.array([0, 2, 3, 3]))
     array([ -2.,  -2., -20.])
@@ -165,7 +167,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
 
 class OnnxLanguageModel(LanguageModel):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
-        self.tokens_per_batch = TOKENS
+        self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
         self.model = ModelFolder(folder, "fluency", settings.device)
         card = self.model.card

@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 
-import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.engine import local
 from mtgauge.errors import ResourceError
@@ -181,7 +180,7 @@ def _keys(identity: bytes, batch: Segments) -> list[bytes]:
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
     """Digest of the code that makes scores, and of size and time of the models shipped."""
-    root = Path(mtgauge.__file__).parent
+    root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=16)
     for folder in _SCORING:
         for path in sorted((root / folder).rglob("*")):

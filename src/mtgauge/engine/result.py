@@ -9,7 +9,7 @@ result.to_dict()                      the JSON of DESIGN section 4
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -95,21 +95,24 @@ class Result(Mapping[str, MetricResult]):
         }
 
     def to_pandas(self) -> Any:
-        """A data frame with one row a segment, system and metric."""
-        try:
-            import pandas
-        except ImportError:
-            raise ResourceError(
-                "to_pandas needs the package pandas: pip install 'mtgauge[pandas]'."
-            ) from None
-        return pandas.DataFrame(
-            [
-                {"metric": spec, "system": name, "segment": i, "score": float(value)}
-                for spec, metric in self.metrics.items()
-                for name, system in metric.systems.items()
-                for i, value in enumerate(system.segments, 1)
-            ]
+        """A data frame with one row per segment, system and metric."""
+        return data_frame(
+            {"metric": spec, "system": name, "segment": i, "score": float(value)}
+            for spec, metric in self.metrics.items()
+            for name, system in metric.systems.items()
+            for i, value in enumerate(system.segments, 1)
         )
+
+
+def data_frame(records: Iterable[dict[str, Any]]) -> Any:
+    """Records as a pandas data frame, or the error that says how to get pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise ResourceError(
+            "to_pandas needs the package pandas: pip install 'mtgauge[pandas]'."
+        ) from None
+    return pandas.DataFrame(list(records))
 
 
 def _get(values: dict[str, T], key: str, what: str) -> T:

@@ -1,1 +1,23 @@
-"""How far a metric may be trusted: its agreement with human judgements."""
+"""How far may a metric be trusted? Agreement with human judgements, tests, probes, printed numbers.
+
+    mtgauge.meta("judged.tsv.gz", ["bleu", "chrf"])       the function, `mtgauge.report.api.meta`
+    from mtgauge.meta.study import Plan, gather, study    the parts
+
+`mtgauge.meta` is the name of both this folder and the function, so the folder can be called. What
+it calls is looked up among the public names of the package, since results that print themselves
+stand to the right of this folder.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _CallableFolder(ModuleType):
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        import mtgauge
+
+        return mtgauge.public("meta")(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallableFolder

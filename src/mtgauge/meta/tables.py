@@ -7,6 +7,7 @@
     row = beside(row)                 one of our rows with the printed values that belong to it
     rows_of("000", "1")               a whole printed table
     recipe(rows_of("000", "1")[0])    our spec for a row of it, and what is missing to run it
+    specs(experiment("000.1"))        what of a table can run here
 
 A printed value belongs to a row of ours if data set, level, language pair, statistic, metric and
 number of judgements agree. Two files of the package hold the data: paper_results.tsv the numbers
@@ -19,15 +20,16 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
 from mtgauge import registry
-from mtgauge.errors import MtgaugeError
+from mtgauge.errors import MtgaugeError, UsageError
 from mtgauge.meta.rows import Row
+from mtgauge.meta.scoring import Level
 from mtgauge.metric import Metric
 
 NOTES = {
@@ -40,8 +42,10 @@ NOTES = {
     "swapped": "et-en and fi-en seem to have changed places in print",
     "elsewhere": "known to be wrong: these are system-level values of WMT19",
 }
+BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
+_COMPUTED = ("pearson", "tau_wmt", BANDS)
 _HIDES_SIGN = ("absolute", "sign")
-_JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments a pair in the papers
+_JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments per pair in the papers
 # the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
 _SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
 # options that name weights or clean texts: a metric keeps its identity when they change
@@ -63,7 +67,7 @@ class Printed:
 
     paper: str
     table: str
-    level: str
+    level: Level
     dataset: str
     statistic: str
     metric: str
@@ -89,7 +93,7 @@ def results() -> tuple[Printed, ...]:
             text, _, flag = text.partition("!")
             value = None if text in "?-" else float(text)
             cells[column] = Cell(value, flag or fields["note"], text)
-        about = {k: v for k, v in fields.items() if k != "cells"}
+        about: dict[str, Any] = {k: v for k, v in fields.items() if k != "cells"}
         found.append(Printed(**about, cells=cells))
     return tuple(found)
 
@@ -118,6 +122,22 @@ def recipe(printed: Printed) -> Recipe:
 def rows_of(paper: str, table: str) -> list[Printed]:
     """The rows of one printed table, in its order."""
     return [row for row in results() if (row.paper, row.table) == (paper, table)]
+
+
+def experiment(name: str) -> list[Printed]:
+    """The rows of `PAPER.TABLE`; an unknown name is answered with the names there are."""
+    paper, _, number = name.partition(".")
+    found = [row for row in rows_of(paper, number) if row.statistic in _COMPUTED]
+    if not found:
+        known = dict.fromkeys(f"{r.paper}.{r.table}" for r in results() if r.statistic in _COMPUTED)
+        raise UsageError(f"There is no experiment {name!r}. There are: {', '.join(known)}.")
+    return found
+
+
+def specs(printed: Sequence[Printed]) -> list[str]:
+    """What runs here without more: the paper's spec, or a stand-in where weights are missing."""
+    recipes = [recipe(row) for row in printed]
+    return list(dict.fromkeys(s for r in recipes if (s := r.stand_in if r.missing else r.spec)))
 
 
 def _read(name: str) -> Iterator[dict[str, str]]:

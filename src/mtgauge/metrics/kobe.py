@@ -31,8 +31,8 @@ from mtgauge.knowledge.link.agreement import (
     Agreement,
     agree,
     agree_on_names,
-    are_audible,
     find_names,
+    matches_by_sound,
 )
 from mtgauge.knowledge.link.mention import Linker, Mention
 from mtgauge.metric import Explanation, FloatArray, Link, Metric
@@ -189,7 +189,7 @@ class Kobe(Metric):
         pairs = list(zip(given, batch.hypotheses, strict=True))
         foreign = self._foreign(pairs, lang)
         known = partial(self._names_of, lang=lang[1])
-        audible = not self._has_base or are_audible(lang[1])
+        audible = not self._has_base or matches_by_sound(lang[1])
         found: dict[Pair, Agreement] = {}
         for pair in dict.fromkeys(pairs):
             left, right = mine[pair[0]], theirs[pair[1]]
@@ -201,16 +201,16 @@ class Kobe(Metric):
                 text = "" if right is _NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
             if self._has_base:
-                mentioned = self._that_can_be_named(mentioned, lang[1])
+                mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
 
-    def _that_can_be_named(self, found: Agreement, lang: str) -> Agreement:
+    def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
         """Without what could not have been found: no name in the target's language, none by sound.
 
         A single word may be met by its sound, but not in a script without spaces.
         """
-        audible = are_audible(lang)
+        audible = matches_by_sound(lang)
         lost = [
             m
             for m in found.lost

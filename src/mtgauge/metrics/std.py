@@ -38,8 +38,8 @@ from mtgauge.text.words import Tokenizer, is_punctuation, longest_match, name_fo
 from mtgauge.text.words import tokenizer as word_tokenizer
 
 if TYPE_CHECKING:
-    from mtgauge.compare.semantic import Problem, Settings
-    from mtgauge.encode.words.lookup import Lookup, Words
+    from mtgauge.compare.semantic import Problem, TravelSettings
+    from mtgauge.encode.words.lookup import Lookup, NumberedTexts
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
@@ -158,10 +158,10 @@ class STD(Metric):
         if min(self.semantic, self.order) < 0 or self.semantic + self.order <= 0:
             raise UsageError("std: semantic and order are weights, 0 or more, not both 0.")
 
-    def _settings(self) -> Settings:
-        from mtgauge.compare.semantic import Settings
+    def _settings(self) -> TravelSettings:
+        from mtgauge.compare.semantic import TravelSettings
 
-        return Settings(
+        return TravelSettings(
             self.ngrams, self.semantic, self.order, self.centroid == "set", self.preset == "pyemd"
         )
 
@@ -218,7 +218,7 @@ class STD(Metric):
         return [references[int(np.argmin(self.segment_score(rows)))], hypothesis]
 
 
-def _share_a_word(words: Words, left: int, right: int) -> bool:
+def _share_a_word(words: NumberedTexts, left: int, right: int) -> bool:
     """Does a word occur on both sides? Punctuation counts where neither has anything else."""
     sides = [words.texts[left], words.texts[right]]
     telling = [side[~words.marks[side]] for side in sides]

@@ -7,11 +7,10 @@ where two units are near.
 
 from __future__ import annotations
 
-import unicodedata
-
 import numpy as np
 
 from mtgauge.metric import Explanation
+from mtgauge.report.writers import display_width, pad, visible
 
 _SHADES = " ░▒▓█"
 _COLOURS = (32, 33, 31)  # green, yellow, red
@@ -25,26 +24,27 @@ def render(explanation: Explanation, *, colour: bool = False, width: int = 80) -
     if explanation.matrix is not None and explanation.matrix.size:
         parts.append(_heat_map(explanation, width))
     if explanation.facts:
-        parts.append("\n".join(_fact(key, value) for key, value in explanation.facts.items()))
+        lines = (_fact(key, value) for key, value in explanation.facts.items())
+        parts.append("\n".join(map(visible, lines)))
     return "\n\n".join(parts) + "\n"
 
 
 def _links(explanation: Explanation, colour: bool) -> str:
     links = sorted(explanation.links, key=lambda x: -x.weight * x.cost)
     top = max((x.cost for x in links), default=0.0) or 1.0
-    left = [explanation.left[x.i] for x in links]
-    right = [explanation.right[x.j] for x in links]
-    wide = [max(map(_cells, column), default=0) for column in (left, right)]
+    left = [visible(explanation.left[x.i]) for x in links]
+    right = [visible(explanation.right[x.j]) for x in links]
+    wide = [max(map(display_width, column), default=0) for column in (left, right)]
     head = (
-        f"{_pad(explanation.left_side, max(wide[0], len(explanation.left_side)))}    "
-        f"{_pad(explanation.right_side, max(wide[1], len(explanation.right_side)))}  "
+        f"{pad(explanation.left_side, max(wide[0], len(explanation.left_side)))}    "
+        f"{pad(explanation.right_side, max(wide[1], len(explanation.right_side)))}  "
         "weight    cost   weight x cost"
     )
     lines = [head]
     for link, a, b in zip(links, left, right, strict=True):
         text = (
-            f"{_pad(a, max(wide[0], len(explanation.left_side)))} -> "
-            f"{_pad(b, max(wide[1], len(explanation.right_side)))}  "
+            f"{pad(a, max(wide[0], len(explanation.left_side)))} -> "
+            f"{pad(b, max(wide[1], len(explanation.right_side)))}  "
             f"{link.weight:6.3f}  {link.cost:6.3f}  {link.weight * link.cost:14.4f}"
         )
         if colour:
@@ -57,7 +57,8 @@ def _links(explanation: Explanation, colour: bool) -> str:
 def _heat_map(explanation: Explanation, width: int) -> str:
     """Rows are the left units, columns (numbered) the right ones; dark is near."""
     matrix = np.asarray(explanation.matrix)
-    lead = max(map(_cells, explanation.left), default=0) + 1
+    left = [visible(unit) for unit in explanation.left]
+    lead = max(map(display_width, left), default=0) + 1
     columns = max(1, (width - lead) // 3)
     low, high = float(matrix.min()), float(matrix.max())
     scale = (high - matrix) / (high - low) if high > low else np.ones_like(matrix)
@@ -65,10 +66,10 @@ def _heat_map(explanation: Explanation, width: int) -> str:
     for start in range(0, matrix.shape[1], columns):
         shown = range(start, min(start + columns, matrix.shape[1]))
         lines.append(" " * lead + "".join(f"{j + 1:>3}" for j in shown))
-        for i, unit in enumerate(explanation.left):
+        for i, unit in enumerate(left):
             cells = (_SHADES[int(4 * scale[i, j] + 0.5)] * 2 for j in shown)
-            lines.append(_pad(unit, lead) + "".join(f" {cell}" for cell in cells))
-        lines += [f"{j + 1:>3} {explanation.right[j]}" for j in shown]
+            lines.append(pad(unit, lead) + "".join(f" {cell}" for cell in cells))
+        lines += [f"{j + 1:>3} {visible(explanation.right[j])}" for j in shown]
     lines.append(f"dark is near: {_SHADES[-1] * 2} {low:.2f}, blank {high:.2f}")
     return "\n".join(lines)
 
@@ -84,12 +85,3 @@ def _item(value: object) -> str:
     if isinstance(value, dict):
         return " / ".join(str(part) for part in value.values() if part is not None)
     return str(value)
-
-
-def _cells(text: str) -> int:
-    """Width in terminal cells: Chinese characters take two."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - _cells(text))

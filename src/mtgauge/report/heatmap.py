@@ -8,8 +8,10 @@ area how much. Needs the extra `plot` (matplotlib).
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+from mtgauge.data.output import write
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import Explanation
 
@@ -41,7 +43,9 @@ def draw(explanation: Explanation, file: str | Path) -> None:
             facecolors="none",
             edgecolors="tab:red",
         )
+    picture, path = io.BytesIO(), Path(file)
     try:
-        figure.savefig(file)
+        figure.savefig(picture, format=path.suffix[1:].lower() or "png")
     except ValueError as error:
         raise UsageError(f"{file}: {error}") from None
+    write(path, picture.getvalue())

@@ -14,8 +14,8 @@ that a correlation needs is then linear or bilinear in c, so B resamples are one
     resampled_correlations(scores, human, "pearson")      scores (m, n) -> (1000, m)
 
 Worked example: x = [1, 5, 9], draw (2, 2, 0) has c = [1, 0, 2] and sum c x = 1 + 18 = 19. Limits:
-rank correlations are refused above `RANK_LIMIT` points: Kendall needs an n x n matrix per metric, and
-ranks of a thousand resamples fill memory, while intervals that narrow tell little. A resample
+rank correlations are refused above `RANK_LIMIT` points: Kendall needs an n x n matrix per metric,
+and ranks of a thousand resamples fill memory, while intervals that narrow tell little. A resample
 without variance (all draws one point) has no correlation and stays NaN.
 """
 

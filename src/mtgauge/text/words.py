@@ -8,7 +8,7 @@ Names: `none` (split at white space), `13a`, `intl`, `zh`, `char`, `ja-mecab`, `
 (sacrebleu's own, the last two need its extras), `treebank` (the Penn Treebank rules as NLTK's
 TreebankWordTokenizer applies them: equal output), `english` (`treebank` after typographic quotes
 and dashes are made plain, and with full stops inside a text of several sentences split off),
-`chinese` (Chinese characters only, one a token), `jieba` (Chinese words; needs the package
+`chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the package
 jieba), `unicode` (runs of letters and digits, every other mark alone; characters of scripts
 without spaces one by one) and `punctuation-free` (`unicode` without its marks).
 

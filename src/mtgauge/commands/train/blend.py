@@ -56,7 +56,7 @@ def _read(files: list[Path], pairs: list[str] | None) -> list[Judged]:
     """The judged segments of every language pair."""
     found: list[Judged] = []
     for path in files:
-        for table in judgements.read_judged(path):
+        for table in judgements.read(path):
             if pairs is not None and table.lp not in pairs:
                 continue
             kept = table.take(np.flatnonzero(~np.isnan(table.human)))

@@ -38,7 +38,7 @@ LONGEST = 100  # words; longer sentences are poorly aligned, and were left out b
 
 
 @dataclass(frozen=True)
-class Words:
+class SentenceWords:
     """Words of n sentences with their raw vectors."""
 
     offsets: IntArray
@@ -46,7 +46,9 @@ class Words:
     texts: list[str]
 
 
-def words(encoder: Encoder, layer: int, sentences: Sequence[str], lang: str | None) -> Words:
+def words(
+    encoder: Encoder, layer: int, sentences: Sequence[str], lang: str | None
+) -> SentenceWords:
     if encoder.lowercase:
         sentences = [sentence.lower() for sentence in sentences]
     tokens = encoder.encode(sentences, layer, lang)
@@ -57,7 +59,7 @@ def words(encoder: Encoder, layer: int, sentences: Sequence[str], lang: str | No
         sentences[i][start:end].lower()
         for i, (start, end) in zip(text.tolist(), units.spans.tolist(), strict=True)
     ]
-    return Words(units.offsets, units.vectors, names)
+    return SentenceWords(units.offsets, units.vectors, names)
 
 
 def word_pairs(

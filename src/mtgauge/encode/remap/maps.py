@@ -13,7 +13,7 @@ UMD, universal mismatch direction, the language direction v = top right singular
 on what the first has moved. CLP moves source vectors only; UMD is applied to the source
 (side "source", the code) or to both languages (side "both", the paper).
 
-    remap = fit(X, Z, "clp", Facts(...))
+    remap = fit(X, Z, "clp", RemapFacts(...))
     remap.save("de-en.remap");  remap = load("de-en.remap")
 
 A file is safetensors with metadata: encoder, layer, languages, method, unit, pairs used, checksum;
@@ -44,7 +44,7 @@ _RELEASED = re.compile(r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\
 
 
 @dataclass(frozen=True)
-class Facts:
+class RemapFacts:
     """What a remap was fitted on; empty fields are unknown and not checked."""
 
     method: str
@@ -60,7 +60,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Remap:
-    facts: Facts
+    facts: RemapFacts
     projection: NDArray[np.float32] | None = None  # (d, d), applied as e @ W
     direction: NDArray[np.float32] | None = None  # (d,), length 1
 
@@ -135,12 +135,12 @@ def procrustes(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
 def language_direction(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
     """Top right singular vector of x - z; its sign does not matter."""
     q = np.asarray(x, np.float64) - np.asarray(z, np.float64)
-    # Eigenvectors of the (d, d) product: q has one row a word pair, its SVD would be far larger.
+    # Eigenvectors of the (d, d) product: q has one row per word pair, its SVD would be far larger.
     _, vectors = np.linalg.eigh(q.T @ q)
     return np.asarray(vectors[:, -1])
 
 
-def fit(x: NDArray[Any], z: NDArray[Any], facts: Facts) -> Remap:
+def fit(x: NDArray[Any], z: NDArray[Any], facts: RemapFacts) -> Remap:
     """The remap of `facts.method` from source vectors x and target vectors z, row by row."""
     if facts.method not in METHODS:
         raise UsageError(f"There is no method {facts.method!r}: {', '.join(METHODS)}.")
@@ -199,10 +199,15 @@ def _load_own(path: Path) -> Remap:
         raise ResourceError(f"{path} is not a remap file ({error}).") from None
     if "mtgauge_remap" not in metadata:
         raise ResourceError(f"{path} is safetensors but no remap of mtgauge.")
-    note = json.loads(metadata["mtgauge_remap"])
-    if note.pop("checksum") != _checksum(arrays):
+    try:
+        note = json.loads(metadata["mtgauge_remap"])
+        checksum = note.pop("checksum")
+        facts = RemapFacts(**note)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ResourceError(f"{path}: its note is not that of a remap. Fit it again.") from None
+    if checksum != _checksum(arrays) or facts.method not in METHODS:
         raise ResourceError(f"{path} is damaged: its checksum is wrong. Fit it again.")
-    return Remap(Facts(**note), arrays.get("projection"), arrays.get("direction"))
+    return Remap(facts, arrays.get("projection"), arrays.get("direction"))
 
 
 def _load_released(path: Path) -> Remap:
@@ -218,10 +223,10 @@ def _load_released(path: Path) -> Remap:
         if vector.ndim != 1:
             raise ResourceError(f"{path} has {array.ndim} dimensions; a .GBDD has one or two.")
         unit = np.asarray(vector / np.linalg.norm(vector), np.float32)
-        return Remap(Facts("umd", lang, layer=layer), None, unit)
+        return Remap(RemapFacts("umd", lang, layer=layer), None, unit)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ResourceError(f"{path} has shape {array.shape}; a .BAM is a square matrix.")
-    return Remap(Facts("clp", lang, layer=layer), array)
+    return Remap(RemapFacts("clp", lang, layer=layer), array)
 
 
 def _checksum(arrays: dict[str, NDArray[np.float32]]) -> str:

@@ -1,4 +1,4 @@
-"""Sentence encoders: one vector a text.
+"""Sentence encoders: one vector per text.
 
     embedded, a folder, a hub id   mean of that encoder's token vectors, special tokens left out
     laser:FOLDER                   LASER: the published BiLSTM with its SentencePiece model
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.card import read_object
 from mtgauge.encode.load import current_settings, load_encoder
 from mtgauge.encode.tokens.encoder import BoolArray, TokenVectors, Vectors
 from mtgauge.errors import ResourceError
@@ -67,11 +68,15 @@ class SentenceTransformer(SentenceEncoder):
         self.name = f"st:{spec}"
         self.tokens = load_encoder(spec)
         self.steps: list[tuple[str, dict[str, Any], Path]] = []
-        for module in json.loads(_file(spec, "modules.json").read_text("utf-8")):
-            kind = module["type"].rsplit(".", 1)[-1]
+        try:
+            modules = json.loads(_file(spec, "modules.json").read_text("utf-8"))
+            listed = [(m["type"].rsplit(".", 1)[-1], m["path"]) for m in modules]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ResourceError(f"{spec}: its modules.json lists no modules.") from None
+        for kind, folder in listed:
             if kind in ("Pooling", "Dense"):
-                path = _file(spec, f"{module['path']}/config.json")
-                self.steps.append((kind, json.loads(path.read_text("utf-8")), path.parent))
+                path = _file(spec, f"{folder}/config.json")
+                self.steps.append((kind, read_object(path), path.parent))
             elif kind not in ("Transformer", "Normalize"):  # a cosine needs no normalisation
                 raise ResourceError(f"{spec}: modules of type {kind} are not supported.")
         self.fingerprint = self.tokens.fingerprint
@@ -133,7 +138,7 @@ def _load(kind: str, where: str) -> SentenceEncoder:
 
 
 def pool(tokens: TokenVectors, kept: BoolArray, how: str) -> Vectors:
-    """One vector a text from its kept tokens: their mean, their maximum, or the first one."""
+    """One vector per text from its kept tokens: their mean, their maximum, or the first one."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
     lengths = np.bincount(text, minlength=len(tokens))

@@ -98,7 +98,7 @@ def _read(checkpoint: Path) -> dict[str, Any]:
 
 
 def _vocabulary(folder: Path) -> dict[str, int]:
-    """Pieces of a .cvocab file, one a line before its count, after the four special ones."""
+    """Pieces of a .cvocab file, one per line before its count, after the four special ones."""
     lines = _one(folder, "*.cvocab").read_text(encoding="utf-8").splitlines()
     names = ["<s>", "<pad>", "</s>", "<unk>", *(line.split(" ")[0] for line in lines)]
     return {name: i for i, name in enumerate(names)}

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.batches import CPU_TOKENS
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
@@ -34,8 +35,6 @@ from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
-
-TOKENS = 512  # per batch on the CPU: activations of more do not stay in its caches
 
 
 def pack(encodings: Sequence[Encoding]) -> Tokens:
@@ -70,7 +69,7 @@ def word_begins(words: NDArray[Any], offsets: IntArray) -> BoolArray:
 
 class OnnxEncoder(Encoder):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
-        self.tokens_per_batch = TOKENS
+        self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
         self.model = ModelFolder(folder, "encoder", settings.device)
         card = self.model.card

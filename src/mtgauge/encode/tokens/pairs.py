@@ -6,7 +6,7 @@
 Token types are 0 for the first text with its begin and separator and 1 for the rest; the mask is 1
 on real tokens. Too long an input is cut from its longest text, so that a long source cannot push
 the translation out, and counted. Where an encoder wants a language for each token (XLM), `langs`
-gives one number a text, and separators belong to the text before them.
+gives one number per text, and separators belong to the text before them.
 
 Limits: words are never cut by characters; what is cut is whole tokens at a text's end.
 """

@@ -1,4 +1,4 @@
-"""Aligned word vectors as a token encoder: one store a language, all in one space.
+"""Aligned word vectors as a token encoder: one store per language, all in one space.
 
     encoder = StaticEncoder.from_spec("static:de=wiki.de.vectors;en=wiki.en.vectors")
     encoder.encode(["Ein Satz."], lang="de")
@@ -22,7 +22,7 @@ import numpy as np
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import offsets_of
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, TokenVectors
-from mtgauge.encode.words.store import Vectors
+from mtgauge.encode.words.store import WordVectors
 from mtgauge.errors import ResourceError, UsageError
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -33,7 +33,7 @@ class StaticEncoder(Encoder):
     lowercase = False  # words are looked up in lower case, texts may stay as they are
     uses_language = True
 
-    def __init__(self, stores: dict[str, Vectors], settings: EncoderSettings) -> None:
+    def __init__(self, stores: dict[str, WordVectors], settings: EncoderSettings) -> None:
         super().__init__(settings)
         widths = {lang: store.dimensions for lang, store in stores.items()}
         if len(set(widths.values())) != 1:
@@ -52,7 +52,7 @@ class StaticEncoder(Encoder):
     @classmethod
     def from_spec(cls, spec: str) -> StaticEncoder:
         """From `static:LANG=FOLDER;LANG=FOLDER`."""
-        stores: dict[str, Vectors] = {}
+        stores: dict[str, WordVectors] = {}
         for item in spec.removeprefix("static:").split(";"):
             lang, equals, folder = item.partition("=")
             if not equals or not lang or not folder:
@@ -60,7 +60,7 @@ class StaticEncoder(Encoder):
                     f"encoder={spec!r}: write static:LANG=FOLDER;LANG=FOLDER, for example "
                     "static:de=de.vectors;en=en.vectors, in single quotes."
                 )
-            stores[lang] = Vectors.open(Path(folder).expanduser())
+            stores[lang] = WordVectors.open(Path(folder).expanduser())
         return cls(stores, EncoderSettings())
 
     @property

@@ -73,7 +73,7 @@ def build(
     pieces: Pieces = "all",
     normalise: bool = True,
 ) -> Units:
-    """Units of the kept tokens, whose weights (one a token) are `weights`."""
+    """Units of the kept tokens, whose weights (one per token) are `weights`."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
     vectors, spans, ids = tokens.vectors, tokens.spans[rows], tokens.ids[rows]

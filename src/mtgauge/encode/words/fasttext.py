@@ -27,7 +27,7 @@ _WORD = 0  # entry type; 1 is a label of a classifier
 
 
 @dataclass(frozen=True)
-class Model:
+class FastTextModel:
     words: list[str]
     matrix: NDArray[np.float32]  # memory-mapped: words first, then buckets
     minn: int
@@ -63,7 +63,7 @@ def subword_buckets(word: str, minn: int, maxn: int, bucket: int) -> list[int]:
     return out
 
 
-def read(path: str | Path) -> Model:
+def read(path: str | Path) -> FastTextModel:
     """Open a dense fastText model; only its dictionary is read into memory."""
     file = Path(path)
     try:
@@ -74,7 +74,7 @@ def read(path: str | Path) -> Model:
         ) from None
 
 
-def _read(file: Path) -> Model:
+def _read(file: Path) -> FastTextModel:
     data: Any = np.memmap(file, dtype=np.uint8, mode="r")
     magic, version, dim = struct.unpack("<3i", data[:12].tobytes())
     settings = struct.unpack("<11i", data[12:56].tobytes())
@@ -107,4 +107,4 @@ def _read(file: Path) -> Model:
             remedy="Download it again.",
         )
     matrix: Any = np.memmap(file, dtype="<f4", mode="r", offset=at, shape=(rows, columns))
-    return Model(words, matrix, minn, maxn, bucket)
+    return FastTextModel(words, matrix, minn, maxn, bucket)

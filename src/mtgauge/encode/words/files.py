@@ -1,4 +1,4 @@
-"""Word-vector files of other programs, read once and kept as a store (see vectors.py).
+"""Word-vector files of other programs, read once and kept as a store (`store.py`).
 
     convert("GoogleNews-vectors-negative300.bin.gz", "news.vectors", lowercase=True)
 
@@ -27,14 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.words import fasttext
-from mtgauge.encode.words.store import Dtype, Vectors, write_store
+from mtgauge.encode.words.store import Dtype, WordVectors, write_store
 from mtgauge.errors import InputError, UsageError
 
 Float32 = NDArray[np.float32]
 
 
 @dataclass
-class Rows:
+class FileRows:
     """What a reader yields from: word and vector by line, in the order of the file."""
 
     file: Path
@@ -46,7 +46,7 @@ class Rows:
 class Conversion:
     """The store that was made, and counts of what was left out."""
 
-    store: Vectors
+    store: WordVectors
     notes: Counter[str] = field(default_factory=Counter)
 
 
@@ -116,7 +116,7 @@ def _convert_fasttext(
 
 
 def _gather(
-    rows: Rows,
+    rows: FileRows,
     scratch: Path,
     lowercase: bool,
     vocabulary: Collection[str] | None,
@@ -166,7 +166,7 @@ def _uncompressed(path: Path, scratch: Path) -> Path:
     return plain
 
 
-def _open_rows(plain: Path, path: Path) -> Rows:
+def _open_rows(plain: Path, path: Path) -> FileRows:
     """Tell the format by the first lines."""
     handle = plain.open("rb")
     first = handle.readline(1 << 20)
@@ -181,8 +181,8 @@ def _open_rows(plain: Path, path: Path) -> Rows:
         second = handle.readline(1 << 20)
         handle.seek(start)
         if _is_text(second, dimensions):
-            return Rows(path, dimensions, _text(handle, path, dimensions, count, 2))
-        return Rows(path, dimensions, _binary(handle, path, dimensions, count))
+            return FileRows(path, dimensions, _text(handle, path, dimensions, count, 2))
+        return FileRows(path, dimensions, _binary(handle, path, dimensions, count))
     if len(fields) < 2 or not _is_text(first, len(fields) - 1):
         raise InputError(
             "this is no word-vector file: the first line is neither `N d` nor `word v1 ... vd`",
@@ -191,7 +191,7 @@ def _open_rows(plain: Path, path: Path) -> Rows:
             remedy="Formats known: word2vec text and binary, GloVe, fastText .vec and .bin.",
         )
     handle.seek(0)
-    return Rows(path, len(fields) - 1, _text(handle, path, len(fields) - 1, None, 1))
+    return FileRows(path, len(fields) - 1, _text(handle, path, len(fields) - 1, None, 1))
 
 
 def _is_text(line: bytes, dimensions: int) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.encode.words.store import EMBEDDED, Vectors
+from mtgauge.encode.card import read_object
+from mtgauge.encode.words.store import EMBEDDED, WordVectors
 from mtgauge.text.words import is_punctuation
 
 Oov = Literal["paper", "drop", "spelling"]
@@ -38,7 +38,7 @@ _DROP, _MADE = -1, -2  # no vector; a vector made from subwords or from the spel
 
 
 @dataclass(frozen=True)
-class Words:
+class NumberedTexts:
     """Texts as rows of a table of vectors."""
 
     table: NDArray[np.float32]
@@ -49,7 +49,7 @@ class Words:
 
 
 class Lookup:
-    def __init__(self, vectors: Vectors, oov: Oov) -> None:
+    def __init__(self, vectors: WordVectors, oov: Oov) -> None:
         self.vectors, self.oov = vectors, oov
         self._row: dict[str, int] = {}
         self._made: dict[str, Any] = {}
@@ -59,7 +59,7 @@ class Lookup:
 
     @classmethod
     def open(cls, where: str, lang: str, oov: Oov) -> Lookup:
-        vectors = Vectors.embedded(lang) if where == "embedded" else Vectors.open(where)
+        vectors = WordVectors.embedded(lang) if where == "embedded" else WordVectors.open(where)
         return cls(vectors, oov)
 
     def remember(self, name: str, make: Callable[[Collection[str]], T]) -> T:
@@ -75,7 +75,7 @@ class Lookup:
         rows = ((word, self._row[word]) for word in text)
         return ["unk" if row == self._unknown else word for word, row in rows if row != _DROP]
 
-    def words(self, texts: Sequence[Sequence[str]]) -> Words:
+    def words(self, texts: Sequence[Sequence[str]]) -> NumberedTexts:
         """The texts as numbers of their distinct words, and the vectors of those."""
         if len(self._row) > _REMEMBERED:
             self._row.clear()
@@ -106,7 +106,7 @@ class Lookup:
         kept = [text[text >= 0] for text in numbered]
         known = np.array([tells[t].sum() for t in kept], dtype=np.int64)
         missing = sum(map(len, numbered)) - sum(int(has[t].sum()) for t in kept)
-        return Words(table, kept, known, np.array(marks, dtype=bool), missing)
+        return NumberedTexts(table, kept, known, np.array(marks, dtype=bool), missing)
 
     def _find(self, words: Sequence[str]) -> None:
         new = [word for word in dict.fromkeys(words) if word not in self._row]
@@ -148,9 +148,8 @@ def _random(text: str, size: int) -> NDArray[np.float32]:
 def version(where: str) -> str:
     """What names the vectors in a signature: the embedded set's version, or a fingerprint."""
     if where == "embedded":
-        card = EMBEDDED / "card.json"
-        return f"embedded-{json.loads(card.read_text(encoding='utf-8'))['version']}"
+        return f"embedded-{read_object(EMBEDDED / 'card.json')['version']}"
     header = Path(where) / "header.json"
     if not header.is_file():
         return "missing"
-    return str(json.loads(header.read_text(encoding="utf-8"))["fingerprint"])
+    return str(read_object(header).get("fingerprint", "missing"))

@@ -1,18 +1,18 @@
 """Static word vectors in a memory-mapped store, made once from any common file.
 
-    convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; see vector_files for formats
-    vectors = Vectors.open("crawl.vectors")                   # at once, whatever the size
+    convert("crawl-300d-2M.vec.gz", "crawl.vectors")          # once; files.py tells formats
+    vectors = WordVectors.open("crawl.vectors")                   # at once, whatever the size
     rows = vectors.rows(["cat", "dog"])                       # -1 for a word that is not there
     vectors.take(rows)                                        # (2, d) float32
-    Vectors.embedded("de")                                    # compact vectors in the package
+    WordVectors.embedded("de")                                    # compact vectors in the package
 
 A store is a folder:
 
     header.json     format, words, dimensions, dtype, origin, subword settings
     vectors.npy     (words, d) float16; float32 where that stays below 64 MiB; or int8, then with
-                    scales.npy (one float32 a word)
+                    scales.npy (one float32 per word)
     hashes.npy      sorted 64-bit hashes of the words;  rows.npy: the row of each hash
-    words.txt       the words, one a line;  starts.npy: where each line begins
+    words.txt       the words, one per line;  starts.npy: where each line begins
     buckets.npy     fastText's subword vectors, float16, where the model has them
 
 Only the pages that are asked for are read: two million words open in milliseconds, and a word is
@@ -32,10 +32,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode.card import TEXT, Field, check_fields, read_object, whole
 from mtgauge.errors import InputError, ResourceError
 from mtgauge.models import shipped
 
 FORMAT = "mtgauge-vectors-1"
+HEADER = {
+    "words": whole(1, 2**31),
+    "dimensions": whole(1),
+    "dtype": Field(
+        "float32, float16 or int8", lambda value, _: value in ("float32", "float16", "int8")
+    ),
+    "fingerprint": TEXT,
+    "subwords": Field(
+        "an object with minn, maxn and bucket, or null",
+        lambda value, _: (
+            value is None
+            or (
+                isinstance(value, dict)
+                and sorted(value) == ["bucket", "maxn", "minn"]
+                and all(type(number) is int for number in value.values())
+            )
+        ),
+        required=False,
+    ),
+}
 EMBEDDED = shipped("vectors")
 Dtype = Literal["auto", "float32", "float16", "int8"]
 Float32 = NDArray[np.float32]
@@ -45,12 +66,12 @@ _LARGEST_HALF = 65_504.0
 _SMALL = 64 * 2**20  # bytes of float32 that are not worth a loss of digits
 
 
-class Vectors:
+class WordVectors:
     """An open store. `header` says what is in it; nothing is read before it is asked for."""
 
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
         self.folder, self.header = folder, header
-        self.dimensions = int(header["dimensions"])
+        self.dimensions: int = header["dimensions"]
         self._values = self._map("vectors")
         self._scales = self._map("scales") if header["dtype"] == "int8" else None
         self._hashes, self._rows = self._map("hashes"), self._map("rows")
@@ -61,7 +82,7 @@ class Vectors:
         self._check()
 
     @classmethod
-    def open(cls, folder: str | Path) -> Vectors:
+    def open(cls, folder: str | Path) -> WordVectors:
         path = Path(folder)
         remedy = f"Make a store of your vector file with: mtgauge vectors convert {folder} -o DIR"
         if not path.exists():
@@ -69,13 +90,14 @@ class Vectors:
         header_file = path / "header.json"
         if not header_file.is_file():
             raise ResourceError(f"{folder} is not a store of word vectors. {remedy}.")
-        header = json.loads(header_file.read_text(encoding="utf-8"))
+        header = read_object(header_file)
         if header.get("format") != FORMAT:
-            raise ResourceError(f"{folder} is of another format ({header.get('format')}). {remedy}")
+            raise ResourceError(f"{folder} is not of the format {FORMAT}. {remedy}.")
+        check_fields(header, HEADER, header_file)
         return cls(path, header)
 
     @classmethod
-    def embedded(cls, lang: str) -> Vectors:
+    def embedded(cls, lang: str) -> WordVectors:
         """The compact vectors that come with mtgauge; an error says which languages there are."""
         if not (EMBEDDED / lang / "header.json").is_file():
             raise ResourceError(
@@ -150,7 +172,7 @@ class Vectors:
         return mapped
 
     def _check(self) -> None:
-        n = int(self.header["words"])
+        n = self.header["words"]
         shapes = (self._values.shape, self._rows.shape, self._hashes.shape, self._starts.shape)
         if shapes != ((n, self.dimensions), (n,), (n,), (n + 1,)):
             raise ResourceError(
@@ -173,7 +195,7 @@ def write_store(
     origin: str = "",
     subwords: dict[str, int] | None = None,
     buckets: NDArray[Any] | None = None,
-) -> Vectors:
+) -> WordVectors:
     """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
     if dtype == "auto":
         dtype = "float32" if 4 * values.size <= _SMALL else "float16"
@@ -205,7 +227,7 @@ def write_store(
     }
     text = json.dumps(header, ensure_ascii=False, indent=1) + "\n"
     (path / "header.json").write_text(text, encoding="utf-8")
-    return Vectors.open(path)
+    return WordVectors.open(path)
 
 
 def _hash(word: str) -> int:

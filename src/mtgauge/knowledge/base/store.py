@@ -278,15 +278,18 @@ def _unpacked() -> Path:
     if target.is_file():
         return target
     try:
+        content = lzma.decompress(packed.read_bytes())
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
-            partial.write(lzma.decompress(packed.read_bytes()))
+            partial.write(content)
         # the index is made here because it would be half of the packed file
         with sqlite3.connect(partial.name) as db:
             db.execute(INDEX)
         db.close()
         # another process may be unpacking too: the rename is atomic and either file will do
         os.replace(partial.name, target)
+    except lzma.LZMAError as error:
+        raise ResourceError(f"{packed} is damaged ({error}). Install mtgauge again.") from None
     except OSError as error:
         raise ResourceError(
             f"The embedded knowledge base cannot be unpacked into {folder} ({error}). "

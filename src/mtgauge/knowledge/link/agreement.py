@@ -87,7 +87,7 @@ def agree_on_names(
     return Agreement(found.matched + list(met.items()), lost, invented)
 
 
-def are_audible(target: str) -> bool:
+def matches_by_sound(target: str) -> bool:
     """Whether a name can be told by its sound in a language: not in Chinese."""
     return script_of(target) not in SPACELESS_SCRIPTS
 

@@ -171,6 +171,16 @@ def test_bounds_needs_and_explanation() -> None:
     assert np.mean(explained.facts["logprobs"]) == pytest.approx(explained.score, abs=1e-3)
 
 
+def test_errors_advise_options_that_exist() -> None:
+    model = hub()
+    model.tokenizer.bos_token = model.tokenizer.eos_token = None
+    with pytest.raises(ResourceError, match="lm_bos=off"):
+        model.logprobs(["the cat"])
+    with pytest.raises(UsageError, match="lm_given=nothing"):
+        model.logprobs(["the cat"], given=["die katze"])
+    load("fluency:lm_bos=off,lm_given=nothing")
+
+
 def test_a_model_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "lm"
     shutil.copytree(language_model_folders()[0], folder)

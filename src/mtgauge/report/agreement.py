@@ -1,21 +1,23 @@
-"""Rows as text: tables as the papers print them, TSV, Markdown, JSON.
+"""Agreement with people as text: tables as the papers print them, and every format of `writers`.
 
-One table a data set and statistic, metrics down, language pairs across, averages last; under a
+    render(mtgauge.meta("judged.tsv", ["chrf"]), "markdown")
+
+One table per data set and statistic, metrics down, language pairs across, averages last; under a
 metric the printed values of the papers and the differences, if asked for. A dash is a statistic
 that does not apply or is undefined; the reason stands among the notes.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from mtgauge._version import __version__
-from mtgauge.engine.result import number
 from mtgauge.meta.rows import ACCURACIES, STATISTICS, Comparison, Row
 from mtgauge.meta.significance import ALPHA
+from mtgauge.meta.study import Findings
+from mtgauge.report import experiment
+from mtgauge.report.writers import draw, escape, fixed, full, json_text
 
 TITLES = {
     "pearson": "Pearson r",
@@ -27,42 +29,47 @@ TITLES = {
     "pairwise_accuracy": "pairwise system accuracy (chance)",
     "spa": "soft pairwise accuracy (chance)",
 }
-FORMATS = ("table", "tsv", "json", "markdown")
-Grid = list[list[str]]
 
 
-def render(
-    rows: Sequence[Row], comparisons: Sequence[Comparison], format: str, *, matrix: bool = False
-) -> str:
+def render(found: Findings, format: str, *, matrix: bool = False) -> str:
+    """The findings as text; `matrix` adds the p-values of all comparisons."""
     if format == "json":
-        return json.dumps(to_dict(rows, comparisons), ensure_ascii=False, indent=1) + "\n"
-    if format == "tsv":
-        return "".join("\t".join(cells) + "\n" for cells in long_table(rows))
-    draw = markdown if format == "markdown" else plain
+        return json_text(found.to_dict())
+    if format in ("tsv", "csv"):
+        return draw(long_table(found.rows), format) + "\n"
+    if found.printed:
+        return experiment.render(found, format)
+
+    def block(title: str, body: str) -> str:
+        return escape(title, format) + "\n\n" + body
+
     blocks = []
+    rows = found.rows
     whole = [row for row in rows if "[" not in row.data]
     for data, level in dict.fromkeys((row.data, row.level) for row in whole):
+        about = f"{data}, {level} level: "
         mine = [row for row in whole if (row.data, row.level) == (data, level)]
         for statistic in (*STATISTICS, "robust_pearson", *ACCURACIES):
             if any(not math.isnan(row.values.get(statistic, math.nan)) for row in mine):
-                title = f"{data}, {level} level: {TITLES[statistic]}"
-                blocks.append(title + "\n\n" + draw(pivot(mine, statistic)))
+                blocks.append(
+                    block(about + TITLES[statistic], draw(pivot(mine, statistic), format))
+                )
         if any("pearson" in row.intervals for row in mine):
-            title = f"{data}, {level} level: 95 % intervals of Pearson r (bootstrap)"
-            blocks.append(title + "\n\n" + draw(pivot(mine, "pearson", intervals=True)))
-        here = [c for c in comparisons if (c.data, c.level) == (data, level)]
-        blocks += _verdicts(here, draw, matrix)
+            grid = pivot(mine, "pearson", intervals=True)
+            title = about + "95 % intervals of Pearson r (bootstrap)"
+            blocks.append(block(title, draw(grid, format)))
+        here = [c for c in found.comparisons if (c.data, c.level) == (data, level)]
+        blocks += _verdicts(here, format, matrix)
         parts = [row for row in rows if row.data.startswith(f"{data}[") and row.level == level]
         if parts:
-            title = f"{data}, {level} level: Pearson r by slice (number of translations)"
-            blocks.append(title + "\n\n" + draw(by_slice(parts)))
-    notes = notes_of(rows)
-    if notes:
-        blocks.append("Notes\n\n" + "\n".join(f"- {note}" for note in notes))
+            title = about + "Pearson r by slice (number of translations)"
+            blocks.append(block(title, draw(by_slice(parts), format)))
+    if notes := notes_of(rows):
+        blocks.append("Notes\n\n" + "\n".join(f"- {escape(note, format)}" for note in notes))
     return "\n\n".join(blocks) + "\n"
 
 
-def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> Grid:
+def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> list[list[str]]:
     """Metrics down, language pairs across, and the number of points in the last line."""
     lps = list(dict.fromkeys(row.lp for row in rows))
     grid = [["metric", *lps]]
@@ -78,7 +85,7 @@ def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> Gr
     return grid
 
 
-def by_slice(rows: Sequence[Row]) -> Grid:
+def by_slice(rows: Sequence[Row]) -> list[list[str]]:
     """Metrics and slices down, language pairs across, each cell with its number of points."""
     lps = list(dict.fromkeys(row.lp for row in rows))
     grid = [["metric", "slice", *lps]]
@@ -100,13 +107,11 @@ def _cell(row: Row | None, statistic: str, intervals: bool) -> str:
         found = row.intervals.get(statistic)
         return "-" if found is None else f"{found[0]:.3f}..{found[1]:.3f}"
     value = row.values.get(statistic, math.nan)
-    if math.isnan(value):
-        return "-"
     chance = row.chance.get(statistic)
-    return f"{value:.3f}" + ("" if chance is None else f" ({chance:.2f})")
+    return fixed(value) + ("" if math.isnan(value) or chance is None else f" ({chance:.2f})")
 
 
-def _printed_lines(mine: dict[str, Row], lps: Sequence[str], statistic: str) -> Grid:
+def _printed_lines(mine: dict[str, Row], lps: Sequence[str], statistic: str) -> list[list[str]]:
     """For each matching printed row: its values, and ours minus them."""
     found: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
     for lp, row in mine.items():
@@ -118,13 +123,8 @@ def _printed_lines(mine: dict[str, Row], lps: Sequence[str], statistic: str) -> 
     for (paper, table, name), entries in found.items():
         values = [entries.get(lp, {}).get("value") for lp in lps]
         gaps = [entries.get(lp, {}).get("difference") for lp in lps]
-        grid.append(
-            [
-                f"  {paper} table {table}, {name}",
-                *("-" if v is None else f"{v:.3f}" for v in values),
-            ]
-        )
-        grid.append(["  difference", *("-" if g is None else f"{g:+.3f}" for g in gaps)])
+        grid.append([f"  {paper} table {table}, {name}", *map(fixed, values)])
+        grid.append(["  difference", *(fixed(gap, "+.3f") for gap in gaps)])
     return grid
 
 
@@ -144,22 +144,21 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     return [f"{', '.join(about)} ({lps}): {note}" for (note, lps), about in lines.items()]
 
 
-def _verdicts(comparisons: Sequence[Comparison], draw: Any, matrix: bool) -> list[str]:
+def _verdicts(comparisons: Sequence[Comparison], format: str, matrix: bool) -> list[str]:
     blocks = []
     for statistic in dict.fromkeys(c.statistic for c in comparisons):
         mine = [c for c in comparisons if c.statistic == statistic]
-        lines = [f"{c.lp}: {_ranking(c)}" for c in mine]
         head = (
             f"Clusters by {statistic} ({mine[0].test} test, p < {ALPHA}); metrics of one cluster "
             "cannot be told apart"
         )
-        blocks.append(head + "\n\n" + "\n".join(lines))
-        if matrix:
-            for c in mine:
-                grid = [["p that the row is better by chance", *c.metrics]]
-                for name, p in zip(c.metrics, c.p, strict=True):
-                    grid.append([name, *("-" if math.isnan(x) else f"{x:.3f}" for x in p)])
-                blocks.append(f"{c.lp}, {statistic}\n\n" + draw(grid))
+        lines = [escape(f"{c.lp}: {_ranking(c)}", format) for c in mine]
+        blocks.append(escape(head, format) + "\n\n" + "\n".join(lines))
+        for c in mine if matrix else ():
+            grid = [["p that the row is better by chance", *c.metrics]]
+            grid += [[name, *map(fixed, p)] for name, p in zip(c.metrics, c.p, strict=True)]
+            title = escape(f"{c.lp}, {statistic}", format)
+            blocks.append(title + "\n\n" + draw(grid, format))
     return blocks
 
 
@@ -176,26 +175,8 @@ def _ranking(comparison: Comparison) -> str:
     )
 
 
-def plain(grid: Grid, numbers: bool = True) -> str:
-    widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
-    lines = [
-        "  ".join(
-            cell.rjust(w) if i and numbers else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in grid
-    ]
-    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
-
-
-def markdown(grid: Grid, numbers: bool = True) -> str:
-    lines = ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in grid]
-    rule = "| --- |" + (" ---: |" if numbers else " --- |") * (len(grid[0]) - 1)
-    return "\n".join([lines[0], rule, *lines[1:]])
-
-
-def long_table(rows: Sequence[Row]) -> Grid:
-    """One line a row, every number in full."""
+def long_table(rows: Sequence[Row]) -> list[list[str]]:
+    """One line per row, every number in full."""
     names = [*STATISTICS, "robust_pearson", *ACCURACIES]
     head = ["metric", "data", "lp", "level", "n", *names]
     head += [f"{name}_{end}" for name in STATISTICS for end in ("low", "high")]
@@ -206,35 +187,6 @@ def long_table(rows: Sequence[Row]) -> Grid:
         numbers = [row.values.get(name, math.nan) for name in names]
         numbers += [x for pair in low_high for x in pair]
         numbers += [row.chance.get(name, math.nan) for name in ACCURACIES]
-        cells = ["" if math.isnan(x) else f"{x:.6g}" for x in numbers]
         about = [row.metric, row.data, row.lp, row.level, str(row.n)]
-        grid.append([*about, *cells, "; ".join(row.outcomes), row.signature])
+        grid.append([*about, *map(full, numbers), "; ".join(row.outcomes), row.signature])
     return grid
-
-
-def to_dict(rows: Sequence[Row], comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """`rows` as DESIGN section 4 promises; what else was found stands beside it."""
-    measures = [
-        {
-            **{k: getattr(row, k) for k in ("metric", "data", "lp", "level")},
-            "name": name,
-            "value": number(value),
-            "ci": [number(x) for x in row.intervals[name]] if name in row.intervals else None,
-            "chance": number(row.chance[name]) if name in row.chance else None,
-            "pairs": row.pairs.get(name),
-        }
-        for row in rows
-        for name, value in row.values.items()
-    ]
-    outcomes = [
-        {**{k: getattr(row, k) for k in ("metric", "data", "lp", "level")}, "outcome": outcome}
-        for row in rows
-        for outcome in row.outcomes
-    ]
-    return {
-        "mtgauge": __version__,
-        "rows": [row.to_dict() for row in rows],
-        "measures": measures,
-        "outcomes": outcomes,
-        "comparisons": [c.to_dict() for c in comparisons],
-    }

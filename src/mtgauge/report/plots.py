@@ -7,11 +7,13 @@ plot(folder, scored, level)      DATA.LP.METRIC.png: left the scatter, right the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from mtgauge.data.judgements import Judgements
+from mtgauge.data.output import file_name, make_folder, write_with
 from mtgauge.errors import ResourceError
 from mtgauge.meta.scoring import Level, Scores
 from mtgauge.stats.correlation import FloatArray, pearson
@@ -20,12 +22,12 @@ from mtgauge.stats.correlation import FloatArray, pearson
 def plot(
     folder: Path, scored: Sequence[tuple[Judgements, Sequence[Scores]]], level: Level
 ) -> list[Path]:
-    """One picture a metric and language pair; returns the files written."""
+    """One picture per metric and language pair; returns the files written."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ResourceError("Plots need matplotlib: pip install 'mtgauge[plot]'.") from None
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = []
     for judgements, scores in scored:
         for one in scores:
@@ -44,9 +46,9 @@ def plot(
                 right.hist(values[mask], bins=30, alpha=0.5, label=label)
             right.set_xlabel(one.metric)
             right.legend()
-            name = "".join(c if c.isalnum() or c in "-_=+" else "_" for c in one.metric)
-            path = folder / f"{judgements.data}.{judgements.lp}.{name}.png"
-            figure.savefig(path, dpi=120)
+            names = (judgements.data, judgements.lp, one.metric)
+            path = folder / (".".join(map(file_name, names)) + ".png")
+            write_with(path, partial(figure.savefig, dpi=120))
             written.append(path)
     return written
 

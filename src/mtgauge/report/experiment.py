@@ -11,70 +11,43 @@ for models, `--scores FILE` for systems of the shared tasks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
-from mtgauge.errors import UsageError
 from mtgauge.meta import tables
-from mtgauge.meta.render import Grid, markdown, plain
 from mtgauge.meta.rows import Row
-
-BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
-_SHOWN = ("pearson", "tau_wmt", BANDS)
-
-
-def table(name: str) -> list[tables.Printed]:
-    """The rows of `PAPER.TABLE`; an unknown name is answered with the names there are."""
-    paper, _, number = name.partition(".")
-    found = [row for row in tables.rows_of(paper, number) if row.statistic in _SHOWN]
-    if not found:
-        known = dict.fromkeys(
-            f"{r.paper}.{r.table}" for r in tables.results() if r.statistic in _SHOWN
-        )
-        raise UsageError(f"There is no experiment {name!r}. There are: {', '.join(known)}.")
-    return found
+from mtgauge.meta.study import Findings
+from mtgauge.report.writers import draw, escape, fixed
 
 
-def specs(printed: Sequence[tables.Printed]) -> list[str]:
-    """What runs here without more: the paper's spec, or a stand-in where weights are missing."""
-    recipes = [tables.recipe(row) for row in printed]
-    return list(dict.fromkeys(s for r in recipes if (s := r.stand_in if r.missing else r.spec)))
-
-
-def render(
-    printed: Sequence[tables.Printed],
-    rows: Sequence[Row],
-    missing: Mapping[str, str],
-    format: str,
-) -> str:
+def render(found: Findings, format: str) -> str:
     """The table with ours below each row, then what is to be known, then what is missing."""
-    draw = markdown if format == "markdown" else plain
+    printed, rows = found.printed, found.rows
     blocks = []
     for statistic in dict.fromkeys(row.statistic for row in printed):
         mine = [row for row in printed if row.statistic == statistic]
         columns = list(mine[0].cells)
-        grid: Grid = [["row", *columns]]
-        lacking: Grid = [["row", "missing", "spec that fills it"]]
+        grid = [["row", *columns]]
+        lacking = [["row", "missing", "spec that fills it"]]
         shown: set[str] = set()
         for row in mine:
             grid.append([f"{row.metric} (printed)", *(_printed(row.cells[lp]) for lp in columns)])
             ours = _ours(row, rows)
             shown |= set(ours)
             for metric, cells in ours.items():
-                grid.append([f"  {metric}", *(_text(cells.get(lp)) for lp in columns)])
-            if (lack := _lacking(row, ours, missing)) is not None:
+                grid.append([f"  {metric}", *(fixed(cells.get(lp)) for lp in columns)])
+            if (lack := _lacking(row, ours, found.missing)) is not None:
                 lacking.append(lack)
         for metric, cells in _others(mine[0], rows, shown).items():
-            grid.append([f"{metric} (not in the paper)", *(_text(cells.get(c)) for c in columns)])
+            grid.append([f"{metric} (not in the paper)", *(fixed(cells.get(c)) for c in columns)])
         head = (
             f"Paper {mine[0].paper}, Table {mine[0].table}: {mine[0].dataset}, "
             f"{mine[0].level} level, {statistic}"
         )
-        blocks += [head, draw(grid)]
+        blocks += [escape(head, format), draw(grid, format)]
         if notes := _notes(mine):
-            blocks.append("\n".join(f"- {line}" for line in notes))
+            blocks.append("\n".join(f"- {escape(line, format)}" for line in notes))
         if len(lacking) > 1:
-            blocks.append(draw(lacking, numbers=False))
+            blocks.append(draw(lacking, format, numbers=False))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -115,7 +88,7 @@ def _others(
     for metric in dict.fromkeys(row.metric for row in rows):
         if metric not in shown:
             mine = [row for row in rows if row.metric == metric]
-            if printed.statistic == BANDS:
+            if printed.statistic == tables.BANDS:
                 found[metric] = _bands(mine)
             else:
                 found[metric] = {
@@ -129,7 +102,7 @@ def _others(
 
 def _ours(printed: tables.Printed, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     """Our values for a printed row: metric -> column -> value."""
-    if printed.statistic == BANDS:
+    if printed.statistic == tables.BANDS:
         names = dict.fromkeys(row.metric for row in rows if tables.same_metric(row, printed))
         return {name: _bands([row for row in rows if row.metric == name]) for name in names}
     found: dict[str, dict[str, float]] = {}
@@ -166,7 +139,3 @@ def reduction(high: float, low: float) -> float:
 
 def _printed(cell: tables.Cell) -> str:
     return cell.text if cell.value is None else f"{cell.value:.3f}"
-
-
-def _text(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.3f}"

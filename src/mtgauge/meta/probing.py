@@ -1,0 +1,115 @@
+"""A probe from end to end: human translations in, worse texts made, metrics asked.
+
+    pairs = human_translations(["judged.tsv.gz"], lang="de-en")
+    run("reorder", pairs, ["xmoverscore"])          -> one `Probe` per metric and language pair
+
+`mtgauge.probe` is these two calls. What a probe measures is told in `mtgauge.meta.probes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from mtgauge.data import checks, judgements
+from mtgauge.data.corpus import Corpus
+from mtgauge.data.judgements import Judgements
+from mtgauge.data.segments import Segments
+from mtgauge.engine.cache import RowCache
+from mtgauge.errors import UsageError
+from mtgauge.meta import probes
+from mtgauge.meta.probes import Dictionary, Probe
+from mtgauge.stats.bootstrap import SEED
+
+Kind = Literal["w2w", "reorder"]
+
+
+def human_translations(
+    data: Sequence[str | Path | Judgements] = (),
+    *,
+    sources: Sequence[str] | None = None,
+    references: Sequence[str] | None = None,
+    lang: str | None = None,
+    unescape: bool = False,
+    limit: int | None = None,
+) -> list[Segments]:
+    """Sources with their human translation as the hypothesis, each segment once, by pair."""
+    pair = None if lang is None else checks.language_pair(lang)
+    if limit is not None and limit < 1:
+        raise UsageError("--limit must be positive.")
+    found: list[tuple[str | None, list[tuple[str, str]]]] = []
+    if sources is not None or references is not None:
+        if sources is None or references is None or data:
+            raise UsageError("Give DATA, or both -s SRC and -r REF.")
+        corpus = Corpus.from_lists({"references": references}, sources)
+        (chunk,) = corpus.chunks(len(references))
+        found.append((pair, list(zip(sources, chunk.systems["references"], strict=True))))
+    for item in data:
+        for table in [item] if isinstance(item, Judgements) else judgements.read(item, pair):
+            if table.sources is None or table.references is None:
+                raise UsageError(f"{table.data}: a probe needs sources and references.")
+            firsts = [row[0] for row in table.references]
+            both = dict.fromkeys(zip(table.sources, firsts, strict=True))
+            found.append((table.lp, list(both)))
+    if not found:
+        raise UsageError("Nothing to probe: give DATA, or -s SRC and -r REF.")
+    clean = checks.unescape if unescape else str
+    return [
+        Segments([clean(r) for _, r in both[:limit]], [clean(s) for s, _ in both[:limit]], lang=lp)
+        for lp, both in found
+    ]
+
+
+def run(
+    kind: Kind,
+    translations: Sequence[Segments],
+    metrics: Sequence[str],
+    *,
+    dictionary: str | Path | None = None,
+    seed: int = SEED,
+    cache: RowCache | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Probe]:
+    """One result per metric, language pair and way to make the text worse."""
+    if kind not in get_args(Kind):
+        raise UsageError(f"There is no probe {kind!r}. There are: {', '.join(get_args(Kind))}.")
+    if isinstance(metrics, str) or not metrics:
+        raise UsageError('metrics is a list of specs, for example ["xmoverscore", "cosine"].')
+    if kind == "w2w" and dictionary is None:
+        raise UsageError("The w2w probe translates word by word: give --dictionary FILE (MUSE).")
+    if dictionary is not None and len(translations) > 1:
+        raise UsageError("A dictionary is for one language pair: choose it with -l, e.g. -l de-en.")
+    words = None if dictionary is None else probes.read_dictionary(dictionary)
+    return [
+        probes.probe(
+            name,
+            spec,
+            batch.sources or (),
+            batch.hypotheses,
+            worse,
+            batch.lang,
+            coverage=coverage,
+            cache=cache,
+            progress=progress,
+        )
+        for batch in translations
+        for name, worse, coverage in _worse(kind, batch, words, seed)
+        for spec in metrics
+    ]
+
+
+def _worse(
+    kind: Kind, batch: Segments, words: Dictionary | None, seed: int
+) -> list[tuple[str, list[str], float | None]]:
+    """(name of the probe, worse texts, share of words in the dictionary)."""
+    sources, references = batch.sources or (), batch.hypotheses
+    if kind == "w2w":
+        return [("w2w", *probes.word_by_word(sources, words or {}))]
+    found: list[tuple[str, list[str], float | None]] = [
+        ("random order", probes.shuffled(references, seed), None)
+    ]
+    if words is not None:
+        ordered = probes.source_order(sources, references, words)
+        found.append(("source order", ordered, probes.word_by_word(sources, words)[1]))
+    return found

@@ -1,0 +1,170 @@
+"""`mtgauge.meta` and `mtgauge.probe`: what the commands do, as functions.
+
+    found = mtgauge.meta("judged.tsv.gz", ["bleu", "chrf"])
+    print(found)                            the tables of `mtgauge meta`
+    found.rows[0].values["pearson"]; found.to_pandas(); found.to_dict(); found.render("latex")
+
+    print(mtgauge.probe("reorder", "judged.tsv.gz", ["xmoverscore"]))
+
+They stand in report/ because their results print themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtgauge.data.judgements import Judgements
+from mtgauge.engine.cache import RowCache
+from mtgauge.engine.result import data_frame
+from mtgauge.errors import UsageError
+from mtgauge.meta import probing, study, tables
+from mtgauge.meta.probes import Probe
+from mtgauge.meta.scoring import Level
+from mtgauge.meta.significance import Test
+from mtgauge.meta.slices import By
+from mtgauge.report import agreement
+from mtgauge.report import probe as probe_text
+from mtgauge.stats.bootstrap import SEED
+
+
+class Agreement(study.Findings):
+    """What `mtgauge.meta` returns: rows, comparisons, and every form of them."""
+
+    def render(self, format: str = "table", *, matrix: bool = False) -> str:
+        """Text in one of `writers.FORMATS`; `matrix` adds the p-values of all comparisons."""
+        return agreement.render(self, format, matrix=matrix)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def plot(self, folder: str | Path) -> list[Path]:
+        """Scatter and histogram plots, one file per metric and language pair."""
+        from mtgauge.report.plots import plot
+
+        return plot(Path(folder), self.scored, self.level)
+
+
+def meta(
+    data: study.Data | Sequence[study.Data] = (),
+    metrics: Sequence[str] = (),
+    *,
+    lang: str | Sequence[str] | None = None,
+    level: Level | None = None,
+    human: str | Path | Mapping[str, Mapping[str, float]] | None = None,
+    scores: Sequence[str | Path] = (),
+    lower: Sequence[str] = (),
+    by: By | None = None,
+    pool: bool = False,
+    test: Test = "williams",
+    ci: bool = True,
+    paper: bool = False,
+    experiment: str | None = None,
+    surface: bool = False,
+    dataset: str | None = None,
+    unescape: bool = False,
+    seed: int = SEED,
+    cache: RowCache | str | Path | None = None,
+    progress: study.Progress | None = None,
+) -> Agreement:
+    """How far metrics agree with human judgements.
+
+    `data` is a file, a folder, a `Judgements` table, or a list of these; see `mtgauge.data.
+    judgements` for the formats. `human` gives system-level scores, `scores` files with scores of
+    other metrics, of which those named in `lower` are lower for better translations. `level`,
+    unless given, is what was judged. `cache` names a folder that keeps scores between runs.
+    """
+    if level is None and experiment is not None:
+        level = tables.experiment(experiment)[0].level
+    if human is not None and level == "segment":
+        raise UsageError("--human has no meaning at segment level.")
+    plan = study.Plan(
+        metrics=metrics,
+        level=level or (None if human is None else "system"),
+        lower=lower,
+        by=by,
+        pool=pool,
+        test=test,
+        ci=ci,
+        paper=paper,
+        experiment=experiment,
+        surface=surface,
+        unescape=unescape,
+        seed=seed,
+    )
+    judged = study.gather(
+        data, lang=lang, human=human, score_files=scores, dataset=dataset, level=plan.level
+    )
+    with _opened(cache) as store:
+        found = study.study(judged, plan, cache=store, progress=progress)
+    return Agreement(**vars(found))
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What `mtgauge.probe` returns: one row per metric, language pair and kind of worse text."""
+
+    rows: list[Probe]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [row.to_dict() for row in self.rows]}
+
+    def to_pandas(self) -> Any:
+        """A data frame with one row per probe, without the histograms."""
+        rows = (row.to_dict() for row in self.rows)
+        return data_frame({k: v for k, v in row.items() if k != "histogram"} for row in rows)
+
+    def render(self, format: str = "table") -> str:
+        """Text in one of `writers.FORMATS`."""
+        return probe_text.render(self.rows, format)
+
+    def histograms(self) -> str:
+        """How the d-statistic of each row is spread."""
+        return "\n".join(map(probe_text.histogram, self.rows))
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def probe(
+    kind: probing.Kind,
+    data: study.Data | Sequence[study.Data] = (),
+    metrics: Sequence[str] = (),
+    *,
+    sources: Sequence[str] | None = None,
+    references: Sequence[str] | None = None,
+    lang: str | None = None,
+    dictionary: str | Path | None = None,
+    limit: int | None = None,
+    unescape: bool = False,
+    seed: int = SEED,
+    cache: RowCache | str | Path | None = None,
+    progress: study.Progress | None = None,
+) -> Probes:
+    """How often a metric without references prefers a worse text to the human translation.
+
+    `kind` is "w2w" (word by word through a `dictionary`) or "reorder". Texts come from judged
+    `data`, or from the lists `sources` and `references`; `limit` takes the first so many.
+    """
+    items = [data] if isinstance(data, str | Path | Judgements) else list(data)
+    texts = probing.human_translations(
+        items, sources=sources, references=references, lang=lang, unescape=unescape, limit=limit
+    )
+    with _opened(cache) as store:
+        rows = probing.run(
+            kind, texts, metrics, dictionary=dictionary, seed=seed, cache=store, progress=progress
+        )
+    return Probes(rows)
+
+
+@contextmanager
+def _opened(cache: RowCache | str | Path | None) -> Iterator[RowCache | None]:
+    """The cache; one that was named by its folder is closed at the end."""
+    if cache is None or isinstance(cache, RowCache):
+        yield cache
+    else:
+        with closing(RowCache(cache)) as store:
+            yield store

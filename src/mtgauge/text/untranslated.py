@@ -1,0 +1,247 @@
+"""How much of a translation was left untranslated: in the source's language, or in a third one.
+
+    pair = LanguagePair.parse("de-en")
+    source = "Der Hund bellt den ganzen Abend den Mond an."
+    untranslated_share([source], [source], pair)                                          # [1.]
+    untranslated_share([source], ["The dog bellt den ganzen Abend at the moon."], pair)   # [.44]
+    untranslated_share([source], ["The dog barks at the moon all evening."], pair)        # [0.]
+
+A text in which nothing is wrong gets exactly 0. Three questions are asked of the others, and the
+largest answer counts:
+
+- *copies*: words that stand in the source in the same order, three or more together. They count if
+  language identification takes them for the source's language rather than the target's. Names are
+  not asked (words with a capital in scripts that have one), but counted with their neighbours:
+  "Angela Merkel" is a good translation of itself, a sentence around it is not.
+- *another language*: all of it counts if identification takes the text for another language, with
+  a confidence calibrated on good translations (recipes/calibrate_untranslated.py), and does so
+  again without names and words of the source.
+- *script*: words in a script that neither the target nor the Latin alphabet uses.
+
+Shares below `FAINTEST` are 0: titles, quotations and names of firms are copied in good
+translations. For a target that identification does not know (`basis`) there are only the copies,
+which must then be half of the text, and the script. A character of a script without spaces counts
+as half a word. From a language into itself nothing is a copy.
+
+Limits: single foreign words in a good sentence, texts below three words, and a mixture of the
+target's language with a third one are not seen; neither are Simplified for Traditional Chinese.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.errors import UsageError
+from mtgauge.text import language
+from mtgauge.text.codes import Language, LanguagePair
+from mtgauge.text.telling import Text, joined, read
+
+FAINTEST = 0.15  # smaller shares are 0
+SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
+_MOST, _A_QUARTER = 0.5, 0.25
+_WHOLE = 0.9  # share of words from the source from which a text is all copy
+
+
+@dataclass(frozen=True)
+class Margins:
+    """From which margins (text/language.py) a text is not in the target's language.
+
+    Set by recipes/calibrate_untranslated.py on WMT15, WMT16 and parallel text.
+    """
+
+    copied: float = 0.7
+    foreign: float = 1.0
+    kin: float = 0.5  # by how much more, if the other language is a near relation
+    names: float = 3.5  # of a copy of more than half, names and all
+
+
+MARGINS = Margins()
+
+
+def basis(pair: LanguagePair) -> Literal["identification", "copies"]:
+    """What the share of this pair rests on: "copies" where the target cannot be identified."""
+    return "identification" if pair.target.base in language.known() else "copies"
+
+
+def untranslated_share(
+    sources: Sequence[str] | None,
+    hypotheses: Sequence[str],
+    pair: LanguagePair,
+    limits: Margins = MARGINS,
+) -> language.FloatArray:
+    """One share in [0, 1] for every segment; without sources, copies are not looked for."""
+    if sources is not None and len(sources) != len(hypotheses):
+        raise UsageError(f"{len(hypotheses)} hypotheses but {len(sources)} sources.")
+    givens = sources if sources is not None else [""] * len(hypotheses)
+    rows = list(zip(givens, hypotheses, strict=True))
+    distinct = list(dict.fromkeys(rows))
+    judge = _Judge(pair, limits, basis(pair) == "identification")
+    found = dict(zip(distinct, judge.shares(distinct), strict=True))
+    return np.array([found[row] for row in rows], dtype=np.float64)
+
+
+def is_foreign(texts: Sequence[str], expected: Language) -> NDArray[np.bool_]:
+    """For every text of a column whether it is surely not in the language it is said to be in.
+
+    >>> is_foreign(["Où est la gare, s'il vous plaît ?", "Paris"], Language("en")).tolist()
+    [True, False]
+    """
+    return untranslated_share(None, texts, LanguagePair(Language("und"), expected)) >= _MOST
+
+
+class _Copy(NamedTuple):
+    """The part of a hypothesis that stands in its source."""
+
+    share: float
+    text: str
+    telling: str
+    small: float  # how many words have no capital
+    amount: float  # how many are telling
+
+
+@dataclass(frozen=True)
+class _Judge:
+    pair: LanguagePair
+    limits: Margins
+    identifies: bool
+
+    def shares(self, rows: Sequence[tuple[str, str]]) -> list[float]:
+        texts = [read(text) for _, text in rows]
+        shares = [self._in_other_script(text) for text in texts]
+        for i, share in enumerate(self._copied(rows, texts)):
+            shares[i] = max(shares[i], share)
+        rest = [i for i, share in enumerate(shares) if share < _WHOLE]
+        for i in self._in_another_language([rows[i] for i in rest], [texts[i] for i in rest]):
+            shares[rest[i]] = 1.0
+        return [share if share >= FAINTEST else 0.0 for share in shares]
+
+    def _in_other_script(self, text: Text) -> float:
+        words = zip(text.words, text.weights, strict=True)
+        found = sum(weight for word, weight in words if self._is_strange(word))
+        return found / max(sum(text.weights), SHORTEST)
+
+    def _is_strange(self, word: str) -> bool:
+        """Whether a word is in a script that is neither the target's nor Latin."""
+        scripts = self.pair.target.scripts
+        if word.isascii() or not scripts:
+            return False
+        return _foreign_letter(scripts | {"Latn"}).search(word) is not None
+
+    def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]) -> list[float]:
+        copies = {
+            i: copy
+            for i, ((source, _), text) in enumerate(zip(rows, texts, strict=True))
+            if source and (copy := _copy(read(source), text)) is not None
+        }
+        shares = [0.0] * len(rows)
+        source, target = self.pair.source.base, self.pair.target.base
+        if not copies or source == target:  # a paraphrase, or simplified text
+            return shares
+        if not self.identifies:
+            for i, copy in copies.items():
+                shares[i] = copy.share if copy.share >= _MOST and copy.amount >= 2 else 0.0
+            return shares
+        rivals = [source] if source in language.known() else None
+        kin = self.limits.kin
+        telling = language.margins([c.telling for c in copies.values()], target, rivals, kin)
+        whole = language.margins([c.text for c in copies.values()], target, rivals, kin)
+        for (i, copy), of_telling, of_all in zip(copies.items(), telling, whole, strict=True):
+            enough = 2 if copy.share >= _A_QUARTER else 3  # a title without quotation marks
+            plain = copy.amount >= enough and of_telling >= self.limits.copied
+            named = copy.small > 0 and copy.share >= _MOST and of_all >= self.limits.names
+            shares[i] = copy.share if plain or named else 0.0
+        return shares
+
+    def _in_another_language(
+        self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]
+    ) -> list[int]:
+        """Rows that are in another language as they stand, and without names and copied words."""
+        if not self.identifies:
+            return []
+        target, limits = self.pair.target.base, self.limits
+        full = language.margins([text for _, text in rows], target, handicap=limits.kin)
+        suspects = np.flatnonzero(full >= limits.foreign).tolist()
+        cores = [_core(read(rows[i][0]), self._in_own_script(texts[i])) for i in suspects]
+        again = language.margins([text for text, _ in cores], target, handicap=limits.kin)
+        return [
+            i
+            for i, (_, named), margin in zip(suspects, cores, again, strict=True)
+            if margin >= (limits.names if named else limits.foreign)
+        ]
+
+    def _in_own_script(self, text: Text) -> Text:
+        """The text without words in other scripts, unless they are most of it."""
+        if not 0 < self._in_other_script(text) < _MOST:
+            return text
+        kept = [i for i, word in enumerate(text.words) if not self._is_strange(word)]
+        return text.take(kept)
+
+
+def _core(source: Text, text: Text) -> tuple[str, bool]:
+    """The words that tell a language, none from the source; whether there are names among them.
+
+    Where nearly all stand in the source, in whatever order, they are what there is to ask. "" if
+    there are too few.
+    """
+    theirs = set(source.folded)
+    words = list(zip(text.words, text.folded, text.weights, text.telling, strict=True))
+    own = [(word, weight, tells) for word, fold, weight, tells in words if fold not in theirs]
+    if sum(weight for _, weight, tells in own if tells) >= SHORTEST:
+        return joined([word for word, _, tells in own if tells]), False
+    telling = [(word, fold in theirs, weight) for word, fold, weight, tells in words if tells]
+    amount = sum(weight for _, _, weight in telling)
+    copied = sum(weight for _, from_source, weight in telling if from_source)
+    if amount >= SHORTEST and copied >= _WHOLE * amount:
+        return joined([word for word, _, _ in telling]), False
+    if sum(weight for _, weight, _ in own) > SHORTEST:
+        return joined([word for word, _, _ in own]), True
+    return "", False
+
+
+def _copy(source: Text, text: Text) -> _Copy | None:
+    """What stands in the source in the same order, at least `SHORTEST` words at a time."""
+    size = min(int(SHORTEST), len(source.words))
+    if size < SHORTEST or len(text.words) < size:
+        return None
+    there = set(zip(*(source.folded[k:] for k in range(size)), strict=False))
+    mine = list(zip(*(text.folded[k:] for k in range(size)), strict=False))
+    if there.isdisjoint(mine):
+        return None
+    copied = [False] * len(text.words)
+    for i, gram in enumerate(mine):
+        if gram in there:
+            copied[i : i + size] = [True] * size
+    rows: list[int] = []
+    for start, end in _runs(copied):
+        if sum(text.weights[start:end]) >= SHORTEST:
+            rows += range(start, end)
+    if not rows:
+        return None
+    telling = [i for i in rows if text.telling[i]]
+    return _Copy(
+        sum(text.weights[i] for i in rows) / sum(text.weights),
+        joined([text.words[i] for i in rows]),
+        joined([text.words[i] for i in telling]),
+        sum(text.weights[i] for i in rows if text.small[i]),
+        sum(text.weights[i] for i in telling),
+    )
+
+
+def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff([False, *marks, False]))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+@lru_cache(maxsize=64)
+def _foreign_letter(scripts: frozenset[str]) -> Any:
+    import regex
+
+    named = sorted(scripts | {"Common", "Inherited"})
+    kept = "".join(rf"\p{{Script={script}}}" for script in named)
+    return regex.compile(rf"[^{kept}\P{{L}}]")
