@@ -51,7 +51,7 @@ def judged(tmp_path: Path) -> str:
                 text = " ".join(words[lost:] + ["nonsense"] * lost)
                 human = -lost / 3 + (0.1 if sid % 2 else 0.0)
                 rows.append([lp, system, str(sid), f"Satz {sid}", " ".join(words), text,
-                             f"{human:.3f}", f"{60 + 20 * human:.1f}"])  # fmt: skip
+                             f"{human:.3f}", f"{80 + 40 * human:.1f}"])  # fmt: skip
     path = tmp_path / "judged.tsv"
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)

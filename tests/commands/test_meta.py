@@ -97,11 +97,7 @@ def test_training_needs_torch_and_says_so(
     run, judged: str, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    more = (
-        "--corpus x --teacher z --out y"
-        if stage == "encoder"
-        else f"--train {judged} --dev {judged} --out y"
-    )
+    data = "--corpus x --teacher z" if stage == "encoder" else f"--train {judged} --dev {judged}"
     done = run(f"train {stage} {data} --out y")
     assert done.code == 4, done.err
     assert "mtgauge[train]" in done.err
