@@ -25,7 +25,6 @@ from sacrebleu.significance import PairedTest, _bootstrap_resample
 import mtgauge
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import rows
 from mtgauge.stats import bootstrap, paired
 
 
@@ -63,7 +62,7 @@ def resampling(references: list[str], systems: dict[str, list[str]]) -> None:
         [t for s in systems.values() for t in s],
         references=[(r,) for r in references] * len(systems),
     )
-    table = rows(metric, batch).reshape(len(systems), n, -1)
+    table = metric.rows(batch).reshape(len(systems), n, -1)
 
     def ours() -> None:
         (scores,) = bootstrap.resampled_scores([metric], [table])

@@ -18,10 +18,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from mtgauge import Segments, registry
+from mtgauge import Segments
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import make_ready
 from mtgauge.meta import accuracy
 from mtgauge.meta.significance import permutation_test
+from mtgauge.metric import Task
 from mtgauge.stats.bootstrap import SEED, draw_counts
 from mtgauge.stats.correlation import FloatArray
 from mtgauge.stats.correlation_bootstrap import Statistic, resampled_correlations
@@ -116,11 +118,11 @@ def caching(n: int = 2000) -> None:
     words = np.array([f"word{i}" for i in range(3000)])
     texts = [" ".join(rng.choice(words, 25)) for _ in range(2 * n)]
     batch = Segments(texts[:n], references=[(text,) for text in texts[n:]], lang="de-en")
-    metric = registry.load("chrf")
+    ready = make_ready("chrf", Task.of(batch))
     with tempfile.TemporaryDirectory() as folder:
         cache = RowCache(folder)
-        first = timed(lambda: cache.rows(metric, batch), repeats=1)
-        again = timed(lambda: cache.rows(metric, batch))
+        first = timed(lambda: cache.rows(ready, batch), repeats=1)
+        again = timed(lambda: cache.rows(ready, batch))
         cache.close()
     show(f"chrf of {n:,} segments, cached against scored", again, first)
 

@@ -65,8 +65,8 @@ def int8_of(folder: Path, out: Path) -> None:
 
     from mtgauge.encode.model_folder import fingerprint
     from mtgauge.train.nets.transformer import Encoder, Shape
-    from mtgauge.train.onnx.export import sample_inputs
     from mtgauge.train.onnx.graph import encoder_graph
+    from mtgauge.train.onnx.int8 import sample_inputs
 
     with quiet():
         bert = BertModel.from_pretrained(folder).eval()
@@ -81,7 +81,7 @@ def int8_of(folder: Path, out: Path) -> None:
     peaks = sample_inputs(encoder, sample)
     weights = {name: x.numpy() for name, x in encoder.state_dict().items()}
     out.mkdir()
-    graph = encoder_graph(weights, shape.heads, shape.layers, shape.dim, peaks)
+    graph = encoder_graph(weights, shape, peaks)
     (out / "model.onnx").write_bytes(graph.SerializeToString())
     tokenizer.save(str(out / "tokenizer.json"))
     card = {

@@ -28,13 +28,15 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.models import shipped
-from mtgauge.train.judged.codes import Inputs, code
+from mtgauge.train.judged.codes import code
+from mtgauge.train.judged.inputs import Inputs
 from mtgauge.train.judged.rows import Rows
-from mtgauge.train.loop.loop import Plan, fit
-from mtgauge.train.metrics.heads_task import ContextTask, StoredVectors
+from mtgauge.train.loop.fit import Plan, fit
+from mtgauge.train.metrics.head_task import HeadTask
+from mtgauge.train.metrics.vectors import StoredVectors
 from mtgauge.train.nets.heads import ContextModel
 from mtgauge.train.nets.regressor import EmbeddedPairs, Regressor
-from mtgauge.train.onnx.restore import encoder_from_onnx
+from mtgauge.train.onnx.restore import load_encoder as load_torch_encoder
 
 WORDS = (
     "the government said on monday that new rules for banks and small firms would come into force "
@@ -67,7 +69,7 @@ def scoring(n: int) -> None:
     folder = shipped("encoder")
     packer = Packer.of(Tokenizer.from_file(str(folder / "tokenizer.json")), 160)
     model = Regressor(
-        EmbeddedPairs(encoder_from_onnx(folder / "model.onnx")), ("src", "ref"), "compare", "mlp"
+        EmbeddedPairs(load_torch_encoder(folder / "model.onnx")), ("src", "ref"), "compare", "mlp"
     ).eval()
     hypotheses, sources, references = (texts(n, seed) for seed in (1, 2, 3))
     batch = Segments(hypotheses, sources, [(text,) for text in references], "de-en")
@@ -116,7 +118,7 @@ def training(n: int) -> None:
         stored = time.process_time() - start
         for hidden, batch in ((300, 32), (160, 64)):
             model = ContextModel("esim", len(layers), vectors.width, hidden)
-            task = ContextTask(model, train, dev, vectors, "ref", batch)
+            task = HeadTask(model, train, dev, vectors, "ref", batch)
             start = time.process_time()
             out = Path(folder) / str(hidden)
             fit(task, Plan(epochs=1, rate=4e-4), out, quiet=True)

@@ -170,6 +170,7 @@ def _links(text: str, name: str, home: Path) -> str:
 def write_metric(name: str) -> str:
     """A metric's declaration."""
     from mtgauge import registry
+    from mtgauge.options import format_value
 
     cls, metric = registry.get(name), registry.load(name)
     low, high = (f"{b:g}" if math.isfinite(b) else "unbounded" for b in metric.bounds)
@@ -190,7 +191,7 @@ def write_metric(name: str) -> str:
     lines += ["| option | default | values |", "| --- | --- | --- |"] if options else ["None."]
     for key, default in options.items():
         values = ", ".join(dict.fromkeys(_values(hints.get(key, str))))
-        lines.append(f"| `{key}` | {_code(registry.format_value(default))} | {values} |")
+        lines.append(f"| `{key}` | {_code(format_value(default))} | {values} |")
     if cls.__doc__:
         lines += ["", inspect.cleandoc(cls.__doc__)]
     return "\n".join(lines)

@@ -9,9 +9,11 @@ import pytest
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import rows, score
-from mtgauge.metric import Metric
-from mtgauge.signature import restore, signature
+from mtgauge.engine.local import score
+from mtgauge.engine.ready import make_ready
+from mtgauge.metric import Metric, Task
+from mtgauge.options import declared
+from mtgauge.signature import restore, sign
 
 SOURCES = [
     "Der Bus nach Köln fährt um 9 Uhr ab.",
@@ -36,14 +38,13 @@ GOOD = [
 ]
 BAD = ["The bus goes.", "I believe she comes today!", "No 😀", "", "Where where where is 12 my"]
 BOTH = Segments(GOOD + BAD, SOURCES * 2, REFERENCES * 2, "de-en")
+TASK = Task(frozenset({"source", "reference"}), "de-en")
 
 
 @pytest.fixture(params=registry.names())
 def metric(request: pytest.FixtureRequest) -> Metric:
-    found = registry.load(request.param).resolve(frozenset({"source", "reference"}))
-    if found.needs_corpus:
-        found.fit(text for row in REFERENCES for text in row)
-    return found
+    texts = [text for row in REFERENCES for text in row]
+    return make_ready(request.param, TASK, references=lambda: texts).metric
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def segment_scores(metric: Metric, batch: Segments) -> np.ndarray:
-    return metric.segment_score(rows(metric, batch))
+    return metric.segment_score(metric.rows(batch))
 
 
 def same(metric: Metric, a: np.ndarray, b: np.ndarray) -> None:
@@ -74,7 +75,7 @@ def test_declares_itself(metric: Metric) -> None:
 
 
 def test_one_row_a_segment(metric: Metric) -> None:
-    found = rows(metric, BOTH)
+    found = metric.rows(BOTH)
     assert found.shape == (len(BOTH), len(metric.columns))
     assert found.dtype == np.float64
     assert metric.segment_score(found).shape == (len(BOTH),)
@@ -97,11 +98,11 @@ def test_alone_and_in_any_batch_and_order(metric: Metric) -> None:
 
 
 def test_same_input_same_output(metric: Metric) -> None:
-    np.testing.assert_array_equal(rows(metric, BOTH), rows(metric, BOTH))
+    np.testing.assert_array_equal(metric.rows(BOTH), metric.rows(BOTH))
 
 
 def test_system_score_depends_on_sums_alone(metric: Metric) -> None:
-    found = rows(metric, BOTH)
+    found = metric.rows(BOTH)
     five = np.array([5.0, 5.0])
     at_once = metric.system_score(np.array([found[:5].sum(0), found[5:].sum(0)]), five)
     one_by_one = [
@@ -141,10 +142,38 @@ def test_odd_texts_do_not_break_it(metric: Metric) -> None:
 
 
 def test_signature_round_trip(metric: Metric) -> None:
-    text = signature(metric, {"refs": "1"})
-    again = restore(text)
-    assert again.params() == metric.params()
-    assert signature(again, {"refs": "1"}) == text
+    signed = sign(metric, {"refs": "1", "lang": "de-en"})
+    for text in (signed.short, signed.full):
+        again = restore(text)
+        assert again.params() == metric.params()
+        assert sign(again, {"refs": "1", "lang": "de-en"}) == signed
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_short_signature_fits_a_line(name: str) -> None:
+    found = make_ready(name, TASK, references=lambda: [text for row in REFERENCES for text in row])
+    assert len(found.signature.short) <= 160
+    assert len(found.signature.short) <= len(found.signature.full)
+
+
+def test_it_is_settled_before_it_scores(metric: Metric) -> None:
+    before = sign(metric), repr(metric)
+    metric.rows(BOTH)
+    assert (sign(metric), repr(metric)) == before
+    assert metric.resolve(TASK).params() == metric.params(), "there is nothing left to settle"
+    assert metric.resolve(TASK) is not metric
+    left = [name for name, value in metric.params().items() if value == "auto"]
+    values = metric.params()
+    assert not [name for name in left if declared(type(metric))[name].in_force(values)]
+
+
+def test_unsettled_it_scores_the_same_and_stays_as_it_is(metric: Metric) -> None:
+    loaded = registry.load(metric.name)
+    before = repr(loaded)
+    if loaded.needs_corpus:
+        loaded.fit(text for row in REFERENCES for text in row)
+    np.testing.assert_array_equal(loaded.rows(BOTH), metric.rows(BOTH))
+    assert repr(loaded) == before
 
 
 def test_spec_and_clone_round_trip(metric: Metric) -> None:
@@ -160,7 +189,7 @@ def test_unknown_option_is_refused(metric: Metric) -> None:
 
 
 def test_better_system_scores_better(metric: Metric) -> None:
-    found = rows(metric, BOTH)
+    found = metric.rows(BOTH)
     good, bad = metric.system_score(
         np.array([found[:5].sum(0), found[5:].sum(0)]), np.array([5.0, 5.0])
     )

@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from mtgauge.encode.model_folder import fingerprint
 from mtgauge.train.embedded.corpus import with_frame
 from mtgauge.train.nets.transformer import Encoder, Shape
-from mtgauge.train.onnx.export import sample_inputs
 from mtgauge.train.onnx.graph import encoder_graph
+from mtgauge.train.onnx.int8 import sample_inputs
 
 ENGLISH = (
     "the a cat dog bird house tree river green small old sees likes finds under near with "
@@ -40,9 +40,7 @@ def write_encoder(folder: Path) -> Path:
     encoder = Encoder(SHAPE)
     rows = [[1, *range(6, 6 + n), 2] for n in (4, 9, 30)]
     weights = {name: w.numpy() for name, w in encoder.state_dict().items()}
-    graph = encoder_graph(
-        weights, SHAPE.heads, SHAPE.layers, SHAPE.dim, sample_inputs(encoder.eval(), rows)
-    )
+    graph = encoder_graph(weights, SHAPE, sample_inputs(encoder.eval(), rows))
     model = folder / "encoder"
     model.mkdir(parents=True, exist_ok=True)
     (model / "model.onnx").write_bytes(graph.SerializeToString())

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from mtgauge._version import __version__
 
 if TYPE_CHECKING:
-    from mtgauge import metrics
+    from mtgauge import metrics, train
     from mtgauge.data.judgements import Judgements
     from mtgauge.data.segments import Segments
+    from mtgauge.engine.explain import explain
     from mtgauge.engine.local import score
     from mtgauge.registry import load
     from mtgauge.report.api import meta, probe
@@ -25,16 +26,19 @@ __all__ = [
     "Judgements",
     "Segments",
     "__version__",
+    "explain",
     "load",
     "meta",
     "metrics",
     "probe",
     "score",
+    "train",
 ]
 
 _HOMES = {
     "Judgements": "mtgauge.data.judgements",
     "Segments": "mtgauge.data.segments",
+    "explain": "mtgauge.engine.explain",
     "load": "mtgauge.registry",
     "meta": "mtgauge.report.api",
     "probe": "mtgauge.report.api",
@@ -48,7 +52,7 @@ def public(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("meta", "metrics"):  # folders; meta can be called
+    if name in ("meta", "metrics", "train"):  # folders; meta can be called
         return import_module(f"mtgauge.{name}")
     if name in _HOMES:
         return public(name)

@@ -4,6 +4,7 @@
     ├── UsageError            exit 2   a wrong option, metric or spec
     ├── InputError            exit 3   bad input: says file, line and remedy
     └── ResourceError         exit 4   a model, file of vectors or package is missing
+        └── LanguageError     exit 4   there is none for this language: other languages are served
 
 A message is one or two plain sentences: what is wrong, where, and what to do about it. The
 command line prints it and exits with `exit_code`; Python callers catch the class.
@@ -48,3 +49,7 @@ class InputError(MtgaugeError):
 
 class ResourceError(MtgaugeError):
     exit_code = 4
+
+
+class LanguageError(ResourceError):
+    """A metric cannot serve a language. A run says so in that cell and goes on."""

@@ -1,6 +1,6 @@
 """The contract of a metric: three functions.
 
-    statistics(batch) -> (n, k)         one row of k numbers a segment
+    statistics(batch) -> (n, k)         one row of k numbers per segment
     segment_score(rows) -> (n,)         from rows to segment scores
     system_score(totals, n) -> (m,)     from sums of n rows each to system scores
 
@@ -25,25 +25,61 @@ To add a metric, write one file in `mtgauge/metrics`:
             ...                                    # shape (len(batch), 1)
 
 `__init__` only stores its parameters under their own names: the signature, the command-line
-options, cloning and the documentation are read from them. Models load on first use, and heavy
-imports (numba, onnxruntime, torch) stay inside methods.
+options, cloning and the documentation are read from them. An option may declare its range and when
+it applies (`mtgauge.options`). Models load on first use, and heavy imports (numba, onnxruntime,
+torch) stay inside methods.
+
+A metric is settled before it scores: `resolve(task)` gets the sides and languages of a run and
+returns a new metric in which every `auto` has its value. After that nothing about it changes, and
+its signature is known before the first segment. `engine/ready.py` does this for every command. A
+metric that is used without it answers `auto` batch by batch, and stays as it is.
 """
 
 from __future__ import annotations
 
-import inspect
+import copy
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.checks import is_blank
 from mtgauge.data.segments import Segments
-from mtgauge.errors import UsageError
+from mtgauge.errors import LanguageError, UsageError
+from mtgauge.options import declared
 
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a run gives to its metrics: sides ("source", "reference") and a language pair.
+
+    >>> Task(frozenset({"source"}), "de-en").target_lang
+    'en'
+    """
+
+    sides: frozenset[str]
+    lang: str | None = None
+
+    @classmethod
+    def of(cls, batch: Segments) -> Task:
+        """What these segments give."""
+        columns = {"source": batch.sources, "reference": batch.references}
+        return cls(frozenset(side for side, texts in columns.items() if texts is not None),
+                   batch.lang)  # fmt: skip
+
+    @property
+    def source_lang(self) -> str | None:
+        return self.lang.split("-")[0] if self.lang else None
+
+    @property
+    def target_lang(self) -> str | None:
+        return self.lang.split("-")[1] if self.lang else None
 
 
 @dataclass(frozen=True)
@@ -85,6 +121,11 @@ class Explanation:
             "matrix": None if self.matrix is None else self.matrix.tolist(),
             "facts": self.facts,
         }
+
+
+def model_label(name: str, fingerprint: str) -> str:
+    """A model in a signature: name@fingerprint, a folder by its own name without the path."""
+    return f"{Path(name).name if Path(name).is_dir() else name}@{fingerprint[:8]}"
 
 
 class Metric:
@@ -133,15 +174,56 @@ class Metric:
         """True if `fit` must see the references before `statistics` (NIST, idf)."""
         return False
 
-    def resolve(self, have: frozenset[str]) -> Self:
-        """The metric for a run that has these sides; an option `auto` is settled here."""
-        return self
+    @property
+    def uses_device(self) -> bool:
+        """True if it runs on the device that `--device` names."""
+        return False
+
+    def check(self) -> None:
+        """Refuse options that are out of range, do nothing, or do not go together."""
+        options, baseline = self.params(), self.baseline()
+        for option in declared(type(self)).values():
+            option.check(self.name, options, baseline)
+
+    def resolve(self, task: Task) -> Self:
+        """A new metric, settled for a run: every `auto` has its value.
+
+        A language that the metric does not know is refused with a LanguageError.
+        """
+        known = self.languages
+        if known is not None and task.lang:
+            read = [task.source_lang] if "source" in self.needs else []
+            strange = sorted({str(lang) for lang in (*read, task.target_lang)} - known)
+            if strange:
+                raise LanguageError(
+                    f"{self.name} does not know the language {' and '.join(strange)}. "
+                    f"It knows: {' '.join(sorted(known))}."
+                )
+        return self.settled()
+
+    def settled(self, **options: Any) -> Self:
+        """A copy with these options and counts of its own; what was loaded is shared."""
+        new = copy.copy(self)
+        new.__dict__.pop("_notes", None)
+        new.__dict__.update(options)
+        return new
 
     def fit(self, references: Iterable[str]) -> None:
         """Learn what depends on the corpus, from all references of the test set."""
 
     def statistics(self, batch: Segments) -> FloatArray:
         raise NotImplementedError
+
+    def rows(self, batch: Segments) -> FloatArray:
+        """Statistics in which an empty hypothesis has the worst row, where one is declared."""
+        worst = self.worst_row
+        filled = [i for i, text in enumerate(batch.hypotheses) if not is_blank(text)]
+        if worst is None or len(filled) == len(batch):
+            return self.statistics(batch)
+        table = np.tile(np.asarray(worst, dtype=np.float64), (len(batch), 1))
+        if filled:
+            table[filled] = self.statistics(batch.take(filled))
+        return table
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return np.asarray(rows[:, 0], dtype=np.float64)
@@ -157,12 +239,21 @@ class Metric:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Parameter names with their default values, in order."""
-        own = inspect.signature(cls.__init__).parameters
-        return {p.name: p.default for p in list(own.values())[1:] if p.kind is not p.VAR_KEYWORD}
+        """Option names with their default values, in order."""
+        return {name: option.default for name, option in declared(cls).items()}
+
+    def baseline(self) -> dict[str, Any]:
+        """The values that options have when they are not given."""
+        return self.defaults()
 
     def params(self) -> dict[str, Any]:
+        """The values in force."""
         return {key: getattr(self, key) for key in self.defaults()}
+
+    def changed(self) -> dict[str, Any]:
+        """The options that must be given to have this metric."""
+        usual = self.baseline()
+        return {key: value for key, value in self.params().items() if value != usual[key]}
 
     def versions(self) -> dict[str, str]:
         """Libraries and models whose version moves the score, for the signature."""

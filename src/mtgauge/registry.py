@@ -2,9 +2,9 @@
 
 A spec is `name[:key=value[,key=value]...]`. A value with a comma or a colon goes in single
 quotes; a list is separated by semicolons; booleans are on/off, true/false or yes/no. Values are
-read by the type of the parameter in the metric's `__init__`, so a wrong one is refused with the
-metric's options in the message. Other packages add metrics through the entry-point group
-`mtgauge.metrics` (a module that uses the decorator).
+read by the declaration in the metric's `__init__` (`mtgauge.options`), so a wrong one, or one that
+would do nothing, is refused in plain words. Other packages add metrics through the entry-point
+group `mtgauge.metrics` (a module that uses the decorator).
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import difflib
 import importlib
 import importlib.util
 import pkgutil
-import types
-import typing
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mtgauge.errors import UsageError
 from mtgauge.metric import Metric
+from mtgauge.options import declared, format_value, parse_value
 
 M = TypeVar("M", bound=type[Metric])
 _PACKAGE = "mtgauge.metrics"
@@ -82,27 +81,26 @@ def load(spec: str) -> Metric:
     """
     name, values = split_spec(spec)
     cls = get(name)
-    hints = typing.get_type_hints(cls.__init__)
-    defaults = cls.defaults()
+    known = declared(cls)
     options = {}
     for key, text in values.items():
-        if key not in defaults:
-            near = difflib.get_close_matches(key, defaults, n=1, cutoff=0.5)
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
-            have = ", ".join(f"{k}={format_value(v)}" for k, v in defaults.items()) or "none"
+            have = ", ".join(f"{k}={format_value(v)}" for k, v in cls.defaults().items()) or "none"
             raise UsageError(f"{name} has no option {key!r}. {hint}Its options: {have}.")
         try:
-            options[key] = _parse_value(text, hints.get(key, str))
+            options[key] = parse_value(text, known[key].kind)
         except ValueError as error:
             raise UsageError(f"{name}: option {key}={text!r} is not {error}.") from None
-    return cls(**options)
+    loaded = cls(**options)
+    loaded.check()
+    return loaded
 
 
 def spec_of(metric: Metric) -> str:
     """The shortest spec that loads an equal metric."""
-    defaults = metric.defaults()
-    changed = {k: v for k, v in metric.params().items() if v != defaults[k]}
-    inner = ",".join(f"{k}={quote(format_value(v))}" for k, v in changed.items())
+    inner = ",".join(f"{k}={quote(format_value(v))}" for k, v in metric.changed().items())
     return metric.name + (":" + inner if inner else "")
 
 
@@ -143,49 +141,3 @@ def quote(text: str) -> str:
 
 def unquote(text: str) -> str:
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == "'" else text
-
-
-def format_value(value: Any) -> str:
-    """A parameter as it is written in a spec."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if value is None:
-        return "none"
-    if isinstance(value, tuple):
-        return ";".join(format_value(v) for v in value)
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
-
-
-_BOOLEANS = dict.fromkeys(("on", "true", "yes", "1"), True) | dict.fromkeys(
-    ("off", "false", "no", "0"), False
-)
-
-
-def _parse_value(text: str, kind: Any) -> Any:
-    """`text` as `kind`; raises ValueError whose message completes "is not ..."."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is types.UnionType or origin is typing.Union:
-        if type(None) in arguments and text.lower() == "none":
-            return None
-        for inner in (a for a in arguments if a is not type(None)):
-            try:
-                return _parse_value(text, inner)
-            except ValueError as error:
-                problem = error
-        raise problem
-    if origin is typing.Literal:
-        if text not in arguments:
-            raise ValueError("one of " + ", ".join(map(str, arguments)))
-        return text
-    if origin is tuple:
-        return tuple(_parse_value(part, arguments[0]) for part in text.split(";") if part)
-    if kind is bool:
-        if text.lower() not in _BOOLEANS:
-            raise ValueError("on or off")
-        return _BOOLEANS[text.lower()]
-    if kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            raise ValueError("a whole number" if kind is int else "a number") from None
-    return text

@@ -15,7 +15,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings
 from mtgauge.encode.lm import FLOOR, HubLanguageModel, OnnxLanguageModel, mean_scores, split_windows
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metrics.fluency import published
+from mtgauge.metrics._language_model import published
 from mtgauge.registry import load
 from tiny_models import LONGEST, language_model_folders
 

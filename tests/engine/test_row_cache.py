@@ -13,8 +13,10 @@ import pytest
 from mtgauge import Segments
 from mtgauge.engine import cache as module
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray, Metric
+from mtgauge.signature import sign
 
 
 class Length(Metric):
@@ -33,13 +35,12 @@ class Length(Metric):
         return np.array([[self.factor * len(h), len(r[0])] for h, r in texts]).reshape(-1, 2)
 
 
-def _signature(metric, facts=None):
-    return f"{metric!r} {facts} {metric.__dict__.get('settled')}"
+def ready(metric: Metric, corpus: str = "") -> Ready:
+    return Ready(metric.name, metric, sign(metric), corpus)
 
 
 @pytest.fixture(autouse=True)
-def _known(monkeypatch):
-    monkeypatch.setattr(module, "signature", _signature)
+def _uncounted():
     Length.calls = 0
 
 
@@ -49,10 +50,10 @@ def _batch(texts):
 
 def test_second_time_nothing_is_scored(tmp_path):
     batch = _batch(["a", "bb", "a", ""])
-    first = RowCache(tmp_path).rows(Length(), batch)
+    first = RowCache(tmp_path).rows(ready(Length()), batch)
     assert Length.calls == 3, "a text that stands twice is scored once"
     again = RowCache(tmp_path)
-    assert np.array_equal(again.rows(Length(), batch), first)
+    assert np.array_equal(again.rows(ready(Length()), batch), first)
     assert Length.calls == 3
     assert (again.hits, again.misses) == (3, 0)
     assert first.tolist() == [[1, 9], [2, 9], [1, 9], [0, 9]]
@@ -60,30 +61,30 @@ def test_second_time_nothing_is_scored(tmp_path):
 
 def test_only_new_texts_are_scored(tmp_path):
     cache = RowCache(tmp_path)
-    cache.rows(Length(), _batch(["a"]))
-    assert cache.rows(Length(), _batch(["ccc", "a"])).tolist() == [[3, 9], [1, 9]]
+    cache.rows(ready(Length()), _batch(["a"]))
+    assert cache.rows(ready(Length()), _batch(["ccc", "a"])).tolist() == [[3, 9], [1, 9]]
     assert Length.calls == 2
 
 
 def test_anything_that_moves_a_score_is_in_the_key(tmp_path, monkeypatch):
     cache = RowCache(tmp_path)
-    cache.rows(Length(), _batch(["a"]))
-    assert cache.rows(Length(2.0), _batch(["a"]))[0, 0] == 2
+    cache.rows(ready(Length()), _batch(["a"]))
+    assert cache.rows(ready(Length(2.0)), _batch(["a"]))[0, 0] == 2
     other_pair = Segments(["a"], references=[("reference",)], lang="fi-en")
-    cache.rows(Length(), other_pair)
-    cache.rows(Length(), Segments(["a"], references=[("other",)], lang="de-en"))
-    cache.rows(Length(), _batch(["a"]), corpus="fitted elsewhere")
+    cache.rows(ready(Length()), other_pair)
+    cache.rows(ready(Length()), Segments(["a"], references=[("other",)], lang="de-en"))
+    cache.rows(ready(Length(), "fitted elsewhere"), _batch(["a"]))
     assert cache.hits == 0
     monkeypatch.setattr(module, "code_fingerprint", lambda: "another release")
     fresh = RowCache(tmp_path)
-    fresh.rows(Length(), _batch(["a"]))
+    fresh.rows(ready(Length()), _batch(["a"]))
     assert fresh.hits == 0
 
 
 def test_texts_do_not_run_into_each_other(tmp_path):
     cache = RowCache(tmp_path)
-    cache.rows(Length(), Segments(["ab"], references=[("c",)]))
-    cache.rows(Length(), Segments(["a"], references=[("bc",)]))
+    cache.rows(ready(Length()), Segments(["ab"], references=[("c",)]))
+    cache.rows(ready(Length()), Segments(["a"], references=[("bc",)]))
     assert cache.hits == 0
 
 
@@ -104,11 +105,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
             return super().statistics(batch)
 
     cache = RowCache(tmp_path)
-    cache.rows(Breaks(), _batch(["one", "two"]))
+    cache.rows(ready(Breaks()), _batch(["one", "two"]))
     with pytest.raises(KeyboardInterrupt):
-        cache.rows(Breaks(), _batch(["three", "bad"]))
+        cache.rows(ready(Breaks()), _batch(["three", "bad"]))
     again = RowCache(tmp_path)
-    again.rows(Breaks(), _batch(["one", "two", "three"]))
+    again.rows(ready(Breaks()), _batch(["one", "two", "three"]))
     assert (again.hits, again.misses) == (2, 1)
 
 
@@ -120,7 +121,7 @@ def _die_while_writing(folder):
 
 
 def test_a_killed_process_leaves_a_whole_file(tmp_path):
-    RowCache(tmp_path).rows(Length(), _batch(["before"]))
+    RowCache(tmp_path).rows(ready(Length()), _batch(["before"]))
     worker = multiprocessing.get_context("fork").Process(
         target=_die_while_writing, args=(tmp_path,)
     )
@@ -128,16 +129,15 @@ def test_a_killed_process_leaves_a_whole_file(tmp_path):
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
     cache = RowCache(tmp_path)
-    cache.rows(Length(), _batch(["before", "after"]))
+    cache.rows(ready(Length()), _batch(["before", "after"]))
     assert (cache.hits, cache.misses) == (1, 1)
     assert cache._store.execute("SELECT count(*) FROM rows").fetchone() == (2,)
 
 
 def _fill(folder, start):
-    module.signature = _signature
     cache = RowCache(folder)
     for i in range(start, start + 40):
-        cache.rows(Length(), _batch([f"text {i}", f"text {i + 1}"]))
+        cache.rows(ready(Length()), _batch([f"text {i}", f"text {i + 1}"]))
 
 
 def test_two_processes_share_one_file(tmp_path):
@@ -149,21 +149,9 @@ def test_two_processes_share_one_file(tmp_path):
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0]
     cache = RowCache(tmp_path)
-    rows = cache.rows(Length(), _batch([f"text {i}" for i in range(61)]))
+    rows = cache.rows(ready(Length()), _batch([f"text {i}" for i in range(61)]))
     assert cache.misses == 0
     assert rows[:, 0].tolist() == [len(f"text {i}") for i in range(61)]
-
-
-def test_the_signature_of_scored_rows_stays_with_them(tmp_path):
-    facts = {"lang": "de-en"}
-    metric = Length()
-    cache = RowCache(tmp_path)
-    cache.rows(metric, _batch(["a"]))
-    metric.settled = "while scoring"
-    written = cache.signature(metric, "de-en", "", facts, fresh=True)
-    assert "while scoring" in written
-    assert RowCache(tmp_path).signature(Length(), "de-en", "", facts, fresh=False) == written
-    assert "None" in RowCache(tmp_path).signature(Length(), "fi-en", "", facts, fresh=False)
 
 
 def test_a_broken_file_is_named(tmp_path):
@@ -173,6 +161,6 @@ def test_a_broken_file_is_named(tmp_path):
 
 
 def test_rows_are_plain_numbers(tmp_path):
-    RowCache(tmp_path).rows(Length(), _batch(["abc"]))
+    RowCache(tmp_path).rows(ready(Length()), _batch(["abc"]))
     (stored,) = sqlite3.connect(tmp_path / "rows.sqlite").execute("SELECT row FROM rows").fetchone()
     assert np.frombuffer(stored, "<f8").tolist() == [3.0, 9.0]

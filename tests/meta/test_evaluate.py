@@ -16,6 +16,7 @@ from mtgauge.meta.scoring import Scores, external, score
 from mtgauge.meta.study import Findings
 from mtgauge.report.agreement import render
 from mtgauge.report.writers import FORMATS
+from mtgauge.signature import Signature
 
 WORDS = "the small grey dog runs over a wide green field and barks at seven old trees".split()
 
@@ -45,7 +46,7 @@ def _judged(n=40, lp="de-en", seed=0, systems=2):
 
 
 def _scores(values, name="m", systems=None):
-    return Scores(name, f"{name}|x", np.asarray(values, dtype=float), systems or {})
+    return Scores(name, Signature(name), np.asarray(values, dtype=float), systems or {})
 
 
 def test_a_distance_is_negated_by_its_declared_direction_only():
@@ -158,7 +159,7 @@ def test_only_judged_segments_are_scored():
 
 def test_what_cannot_be_scored_is_refused():
     data = _judged()
-    with pytest.raises(UsageError, match="needs the reference"):
+    with pytest.raises(UsageError, match="needs a reference"):
         score(Judgements("d", "de-en", ["a"], ["1"], np.ones(1), ["x"], ["y"]), "chrf")
     with pytest.raises(UsageError, match="no texts"):
         score(_bare([1, 2, 3]), "chrf")
@@ -233,7 +234,8 @@ def test_json_rows_have_the_promised_keys_and_no_other():
         json.dumps(Findings("segment", rows, comparisons).to_dict(), allow_nan=False)
     )
     assert list(content["rows"][0]) == (
-        "metric signature data lp level n pearson pearson_ci spearman kendall tau_wmt paper".split()
+        "metric signature signature_full data lp level n "
+        "pearson pearson_ci spearman kendall tau_wmt paper".split()
     )
     assert content["rows"][0]["metric"] == "chrf"
     assert content["rows"][0]["signature"].startswith("chrf|")

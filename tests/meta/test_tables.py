@@ -14,11 +14,12 @@ from mtgauge.meta import tables
 from mtgauge.meta.rows import Row
 from mtgauge.meta.study import Findings
 from mtgauge.report import experiment
+from mtgauge.signature import Signature
 
 
 def _row(metric="sentbleu", lp="de-en", value=0.4325, **more):
     facts = {
-        "signature": f"{metric}|x",
+        "signature": Signature(metric),
         "data": "da17",
         "level": "segment",
         "n": 560,
@@ -101,8 +102,9 @@ def test_averages_match_only_over_the_same_pairs():
 
 
 def test_scores_from_a_file_match_by_name():
+    signature = Signature("YiSi-2_srl", facts={"from": "file"})
     row = Row(
-        "YiSi-2_srl", "YiSi-2_srl|from:file|x", "sys19", "de-en", "system", 16,
+        "YiSi-2_srl", signature, "sys19", "de-en", "system", 16,
         {"pearson": 0.804}, dataset="WMT19",
     )  # fmt: skip
     found = {(e["paper"], e["table"]): e for e in tables.beside(row).paper}

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from mtgauge.data.segments import Segments
-from mtgauge.metric import Metric
+from mtgauge.metric import Metric, Task
 from mtgauge.registry import load
+from mtgauge.signature import sign
 
 HYPOTHESES = [
     "The cat sat on the mat.",
@@ -99,7 +100,9 @@ def test_tokeniser_follows_the_target_language_and_is_in_the_signature() -> None
     theirs = BLEU(tokenize="zh", effective_order=True)
     expected = theirs.sentence_score("我喜欢这只猫。", ["我喜欢那只猫。"])
     assert score == pytest.approx(expected.score, abs=1e-9)
-    assert bleu.versions()["tok"] == "zh"
+    settled = bleu.resolve(Task.of(batch))
+    assert "tokenize:zh" in sign(settled).short
+    assert bleu.params()["tokenize"] == "auto", "scoring changes nothing"
 
 
 def test_is_silent(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:

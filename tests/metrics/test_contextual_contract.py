@@ -67,4 +67,4 @@ def test_no_segments_give_no_rows(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda p: p.__name__.removeprefix("test_"))
 def test_promise(name: str, promise: Callable[[Metric], None]) -> None:
-    promise(registry.load(name).resolve(frozenset({"source", "reference"})))
+    promise(registry.load(name).resolve(contract.TASK))

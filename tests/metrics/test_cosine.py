@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +15,11 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings, load_encoder
 from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
 from mtgauge.encode.sentence.laser import LaserEncoder
+from mtgauge.engine.ready import make_ready
 from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metric import Task
 from mtgauge.registry import load
+from mtgauge.signature import sign
 from tiny_models import LAYERS, WIDTH, encoder_folders, language_model_folders
 
 SOURCES = ["die katze saß", "das haus ist groß.", "rot"]
@@ -29,7 +31,7 @@ def spec(road: int = 0, **options: str) -> str:
     values = {
         "encoder": str(encoder_folders()[road]),
         "lm": str(language_model_folders()[road]),
-        "lm_given": "nothing",
+        **({} if options.get("lm") == "off" else {"lm_given": "nothing"}),
         **options,
     }
     return "cosine:" + ",".join(f"{k}='{v}'" for k, v in values.items())
@@ -70,11 +72,14 @@ def test_against_the_reference_it_needs_one() -> None:
 
 
 def test_without_sources_the_language_model_is_given_nothing() -> None:
-    metric: Any = load(spec(against="reference", lm_given="auto"))
-    assert metric.resolve(frozenset({"source", "reference"})).options.lm_given == "auto"
-    settled = metric.resolve(frozenset({"reference"}))
-    assert settled.options.lm_given == "nothing"
-    assert "/nothing" in settled.versions()["language_model"]
+    metric = load(spec(against="reference", lm_given="auto"))
+    both = metric.resolve(Task(frozenset({"source", "reference"}), "de-en"))
+    assert both.params()["lm_given"] == "source"
+    settled = metric.resolve(Task(frozenset({"reference"}), "de-en"))
+    assert settled.params()["lm_given"] == "nothing"
+    assert "lm_given:nothing" in sign(settled).short
+    with pytest.raises(UsageError, match=r"needs a source \(-s FILE\)"):
+        make_ready(spec(against="reference", lm_given="source"), Task(frozenset({"reference"})))
 
 
 def test_a_text_without_tokens_has_cosine_zero() -> None:
@@ -84,7 +89,7 @@ def test_a_text_without_tokens_has_cosine_zero() -> None:
 
 def test_unknown_language_is_warned_of() -> None:
     with pytest.warns(UserWarning, match="not trained on fi"):
-        load(spec(lm="off")).statistics(Segments(["cat"], ["kissa"], None, "fi-en"))
+        load(spec(lm="off")).resolve(Task(frozenset({"source"}), "fi-en"))
 
 
 def test_explain_splits_the_score() -> None:

@@ -219,11 +219,11 @@ def test_words_of_unspaced_scripts_are_those_of_the_vectors(tmp_path: Path) -> N
 def test_wrong_options_are_refused(store: str) -> None:
     for wrong, message in (
         ({"ngrams": (1,)}, "one each"),
-        ({"ngrams": (0, 2)}, "1 to 6"),
+        ({"ngrams": (0, 2)}, "between 1 and 6"),
         ({"semantic": -1.0}, "0 or more"),
     ):
         with pytest.raises(UsageError, match=message):
-            score(STD(vectors=store, **wrong), "one", "two")
+            STD(vectors=store, **wrong).check()
 
 
 def test_other_orders_have_their_own_columns(store: str) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError, UsageError
+from mtgauge.metric import Task
 from mtgauge.metrics import _words as surface
-from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._references import distinct
 from mtgauge.registry import load
 from mtgauge.text.words import tokenizer
 
@@ -45,29 +46,34 @@ def test_a_missing_segmenter_has_a_stand_in(
 
     monkeypatch.setattr(surface, "tokenizer", without_mecab)
     assert surface.tokenizer_name("auto", lang) == fallback
-    bleu = load("bleu")
-    bleu.statistics(Segments(["猫が好き"], references=[("犬が好き",)], lang=f"en-{lang}"))
-    assert bleu.versions()["tok"] == fallback
+    bleu = load("bleu").resolve(Task(frozenset({"reference"}), f"en-{lang}"))
+    assert bleu.params()["tokenize"] == fallback
 
 
 def test_an_unknown_tokeniser_is_refused() -> None:
-    with pytest.raises(UsageError, match="no tokeniser '13b'"):
-        load("bleu:tokenize=13b").statistics(Segments(["a"], references=[("a",)]))
+    task = Task(frozenset({"reference"}))
+    for name in ("bleu", "std"):
+        with pytest.raises(UsageError, match="no tokeniser '13b'"):
+            load(f"{name}:tokenize=13b").resolve(task)
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bleu:max_order=0", "max_order must be 1 or more"),
-        ("nist:max_order=0", "max_order must be 1 or more"),
-        ("wordf:max_order=-2", "max_order must be 1 or more"),
-        ("bleu:smooth_value=0.5", "smooth=exp takes no smooth_value"),
+        ("bleu:max_order=0", "max_order=0 is out of range. It must be 1 or more"),
+        ("nist:max_order=0", "max_order=0 is out of range. It must be 1 or more"),
+        ("wordf:max_order=-2", "max_order=-2 is out of range. It must be 1 or more"),
+        ("wordf:beta=nan", "beta=nan is out of range"),
+        ("chrf:beta=-1", "beta=-1 is out of range. It must be 0 or more"),
+        ("chrf:char_order=0", "not both 0"),
+        ("bleu:smooth=floor,smooth_value=-5", "smooth_value=-5 is out of range"),
+        ("bleu:smooth_value=0.5", "smooth_value applies only where smooth is floor or add-k"),
         ("ter:asian_support=on", "needs normalized"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        load(spec).statistics(Segments(["a"], references=[("a",)]))
+        load(spec)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,5 +110,5 @@ def test_distinct_pairs_are_scored_once() -> None:
     assert [each.references[k][0] for k in each.of] == ["r", "s", "t", "s", "t"]
     score = np.array([5.0, 1.0, 2.0, 7.0, 7.0])
     rows = np.arange(5.0)[:, None]
-    assert each.best(rows, score)[:, 0].tolist() == [0, 2, 3, 0]
-    assert each.mean(rows)[:, 0].tolist() == [0, 1.5, 3.5, 0]
+    assert each.combine(rows, score)[:, 0].tolist() == [0, 2, 3, 0]
+    assert each.combine(rows, score, "mean")[:, 0].tolist() == [0, 1.5, 3.5, 0]

@@ -15,7 +15,7 @@ import mtgauge
 from mtgauge.commands import train
 from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, ResourceError, UsageError
-from mtgauge.metric import Metric
+from mtgauge.metric import Metric, Task
 from trained_models import GERMAN, write_encoder, write_judged
 
 NAMES = ("bilstm", "bilstm-attention", "esim", "ruse")
@@ -111,15 +111,17 @@ def test_the_regressor_learnt_something(home: Path) -> None:
 
 def test_view_auto_takes_what_is_given(home: Path) -> None:
     metric: Any = load(home, "regressor")
-    assert metric.resolve(frozenset({"source", "reference"})).view == "hyp+src/hyp+ref"
-    assert metric.resolve(frozenset({"source"})).needs == {"source"}
-    assert metric.resolve(frozenset({"reference"})).needs == {"reference"}
+    assert metric.resolve(Task(frozenset({"source", "reference"}))).view == "hyp+src/hyp+ref"
+    assert metric.resolve(Task(frozenset({"source"}))).needs == {"source"}
+    assert metric.resolve(Task(frozenset({"reference"}))).needs == {"reference"}
+    with pytest.raises(UsageError, match=r"a source .* a reference .* or both"):
+        metric.resolve(Task(frozenset()))
     both = metric.statistics(BATCH)
     explicit = load(home, "regressor", ",view=hyp+src/hyp+ref").statistics(BATCH)
     np.testing.assert_array_equal(both, explicit)
     no_reference = Segments(BATCH.hypotheses, BATCH.sources, None, "de-en")
     assert not np.allclose(metric.statistics(no_reference), both)
-    with pytest.raises(UsageError, match="needs a reference"):
+    with pytest.raises(UsageError, match="needs references"):
         load(home, "regressor", ",view=hyp+ref").statistics(no_reference)
     with pytest.raises(UsageError, match="not for view"):
         load(home, "regressor", ",view=hyp+src+ref").statistics(BATCH)

@@ -15,11 +15,11 @@ from mtgauge.encode.lm import mean_scores
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray
+from mtgauge.metric import FloatArray, Task
 from mtgauge.metrics._matching import drop_smallest, greedy, score_form, travel
 from mtgauge.metrics.xmoverscore import XMoverScore
 from mtgauge.registry import load
-from mtgauge.signature import restore, signature
+from mtgauge.signature import restore, sign
 from tiny_models import encoder_folders, language_model_folders
 
 ONNX, HUB = 0, 1
@@ -27,13 +27,14 @@ SOURCES = ["die katze saß auf der matte.", "das haus ist groß.", "rot"]
 GOOD = ["the cat sat on the mat.", "the house is big.", "red"]
 BAD = ["a dog", "the the the house, big and red", "xyz"]
 BATCH = Segments(GOOD + BAD, SOURCES * 2, None, "de-en")
+TASK = Task.of(BATCH)
 
 
 def spec(road: int = ONNX, **options: str) -> str:
     values = {
         "encoder": str(encoder_folders()[road]),
         "lm": str(language_model_folders()[road]),
-        "lm_given": "nothing",
+        **({} if options.get("lm") == "off" else {"lm_given": "nothing"}),
         **options,
     }
     return "xmoverscore:" + ",".join(f"{k}='{v}'" for k, v in values.items())
@@ -188,13 +189,12 @@ def test_the_language_model_may_be_given_the_source() -> None:
     alone = mean_scores(*model.logprobs(BATCH.hypotheses))
     want = plain + 0.2 * (mean_scores(logprobs, offsets) - 0.3 * alone)
     for given in ("source", "auto"):
-        found = load(spec(lm_given=given, lm_weight="0.2", lm_prior="0.3"))
+        found = load(spec(lm_given=given, lm_weight="0.2", lm_prior="0.3")).resolve(TASK)
         np.testing.assert_allclose(found.statistics(BATCH)[:, 0], want, atol=1e-6)
-        assert "/source" in found.versions()["language_model"]
-    hub = load(spec(HUB, lm_given="auto"))
-    assert "/nothing" in hub.versions()["language_model"]
+        assert found.params()["lm_given"] == "source"
+    assert load(spec(HUB, lm_given="auto")).resolve(TASK).params()["lm_given"] == "nothing"
     with pytest.raises(UsageError, match="cannot score a text given its source"):
-        load(spec(HUB, lm_given="source")).statistics(BATCH)
+        load(spec(HUB, lm_given="source")).resolve(TASK)
 
 
 def test_copies_of_the_source_are_punished() -> None:
@@ -219,23 +219,27 @@ def test_escapes_and_case() -> None:
 
 def test_signature_names_model_and_every_switch() -> None:
     metric = load(spec(preset="repo2022", layer="2"))
-    text = signature(metric)
-    assert "dropout:0.3" in text
-    assert "model:tiny@" in text
-    assert "language_model:tiny-lm@" in text
-    assert restore(text).params() == metric.params()
+    signed = sign(metric)
+    assert "dropout:0.3" in signed.full
+    assert "dropout" not in signed.short
+    for text in (signed.short, signed.full):
+        assert "preset:repo2022" in text
+        assert "layer:2" in text
+        assert "model:tiny@" in text
+        assert "language_model:tiny-lm@" in text
+        assert restore(text).params() == metric.params()
 
 
-def test_unknown_language_is_warned_of_once() -> None:
+def test_unknown_language_is_warned_of_when_the_metric_is_settled() -> None:
     metric = load(spec())
     with pytest.warns(UserWarning, match="not trained on fi; it knows de, en"):
-        metric.statistics(Segments(["cat"], ["kissa"], None, "fi-en"))
+        settled = metric.resolve(Task(frozenset({"source"}), "fi-en"))
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        metric.statistics(Segments(["dog"], ["koira"], None, "fi-en"))
-        metric.statistics(BATCH)
+        settled.statistics(Segments(["dog"], ["koira"], None, "fi-en"))
+        metric.resolve(TASK)
 
 
 def test_truncation_is_counted() -> None:
@@ -252,7 +256,7 @@ def test_wrong_use_is_refused() -> None:
     with pytest.raises(UsageError, match="preset"):
         load("xmoverscore:preset=paper1999")
     with pytest.raises(ResourceError, match="no remap file"):
-        load(spec(remap="nowhere.remap")).statistics(BATCH)
+        load(spec(remap="nowhere.remap")).resolve(TASK)
 
 
 def explained(matching: str) -> tuple[FloatArray, Any]:

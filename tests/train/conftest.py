@@ -35,7 +35,7 @@ def invented() -> list[tuple[str, str]]:
 
 def tiny_teacher(path: Path, vocabulary: int, dim: int = 24, layers: int = 2) -> Path:
     """Random weights under MPNet's names; 12 heads of 2."""
-    from mtgauge.train.embedded.teacher import quantise_rows
+    from mtgauge.train.nets.weights import quantise_rows
 
     rng = np.random.default_rng(0)
     sizes: dict[str, tuple[int, ...]] = {
@@ -78,11 +78,12 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (parallel / "de-en.tsv").write_text("".join(lines), encoding="utf-8")
     out = root / "out"
     from mtgauge.train.embedded.corpus import train_tokenizer
+    from mtgauge.train.settings import CorpusPreparation
 
     made = train_tokenizer((x for pair in invented_pairs() for x in pair), 400)
     made.save(str(root / "tokenizer.json"))
-    build(parallel, out, tokenizer_file=root / "tokenizer.json",
-          teacher_tokenizer=root / "tokenizer.json", workers=1)  # fmt: skip
+    own = root / "tokenizer.json"
+    build(CorpusPreparation(parallel, out, tokenizer=own, teacher_tokenizer=own, workers=1))
     size = Tokenizer.from_file(str(out / "tokenizer.json")).get_vocab_size()
     tiny_teacher(out / "teacher.npz", size)
     return out

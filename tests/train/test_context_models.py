@@ -11,11 +11,12 @@ from torch import Tensor
 
 from mtgauge.encode import EncoderSettings
 from mtgauge.encode.tokens.embedded import OnnxEncoder
+from mtgauge.train.judged.coder import read_coder
 from mtgauge.train.judged.codes import Book
-from mtgauge.train.metrics.heads_task import LiveVectors, StoredVectors
-from mtgauge.train.metrics.regressor_run import read_folder
-from mtgauge.train.nets.heads import HEADS, BiLSTM, ContextModel, Head, ScalarMix, attend, pool
-from mtgauge.train.onnx.restore import encoder_from_onnx
+from mtgauge.train.metrics.vectors import LiveVectors, StoredVectors
+from mtgauge.train.nets.heads import BiLSTM, ContextModel, ScalarMix, attend, pool
+from mtgauge.train.onnx.restore import load_encoder
+from mtgauge.train.settings import HEADS, HeadName
 from trained_models import write_encoder
 
 
@@ -132,11 +133,9 @@ def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
     texts = ["the cat sees a dog .", "near", "the old city likes warm bread and cold bread"]
     stored = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "vectors", quiet=True)
     cpu = torch.device("cpu")
-    packer = read_folder(str(folder)).packer(encoder.max_length)
-    pieces = packer.tokenize(texts)
-    start = np.concatenate([[0], np.cumsum([len(ids) for ids in pieces])])
-    book = Book(np.concatenate(pieces), start)
-    restored = encoder_from_onnx(folder / "model.onnx")
+    packer = read_coder(str(folder)).packer(encoder.max_length)
+    book = Book.of(packer.tokenize(texts))
+    restored = load_encoder(folder / "model.onnx")
     live = LiveVectors(restored, packer, book, (1, 2), encoder.fingerprint, cpu)
     assert live.lengths.tolist() == stored.lengths.tolist() == [6, 1, 9]
     numbers = np.array([2, 0, 1, 0])
@@ -148,7 +147,7 @@ def test_stored_and_live_vectors_agree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_sides_at_once_and_apart_agree(head: Head) -> None:
+def test_sides_at_once_and_apart_agree(head: HeadName) -> None:
     """Sides that are equally wide go through a BiLSTM together, in an exported model apart."""
     net = ContextModel(head, 2, 8, hidden=6).eval()
     torch.manual_seed(0)

@@ -13,20 +13,21 @@ from mtgauge.train.embedded import encoder as e  # noqa: E402
 from mtgauge.train.embedded import objective as o  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
 from mtgauge.train.embedded.corrupt import corrupt, expand, framed  # noqa: E402
-from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
-from mtgauge.train.loop.descend import load_weights  # noqa: E402
 from mtgauge.train.nets.transformer import Encoder, Ragged, Shape  # noqa: E402
+from mtgauge.train.nets.weights import load_weights  # noqa: E402
+from mtgauge.train.settings import EncoderTraining  # noqa: E402
 
-TINY = e.Settings(
-    steps=12, words=300, warm=3, rate=3e-3, source_layer=2, reference_layers=(1, 2),
+TINY = EncoderTraining(
+    steps=12, words=300, warmup=3, rate=3e-3, source_layer=2, reference_layers=(1, 2),
     teacher_layer=1, versions=3,
 )  # fmt: skip
 
 
 @pytest.fixture
-def parts(tiny_corpus: Path) -> tuple[Corpus, Teacher, Shape]:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+def parts(tiny_corpus: Path) -> tuple[ParallelCorpus, Teacher, Shape]:
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     return corpus, Teacher.load([tiny_corpus / "teacher.npz"]), Shape(400, 32, 2, 4, 64)
 
 
@@ -40,7 +41,7 @@ def test_a_sentence_is_encoded_alike_alone_and_in_company() -> None:
 
 
 def test_versions_run_from_untouched_to_ruined(tiny_corpus: Path) -> None:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     rows = torch.arange(200)
     target, source = corpus.padded(rows, "target"), corpus.padded(rows, "source")
     rng = torch.Generator().manual_seed(1)
@@ -56,7 +57,7 @@ def test_versions_run_from_untouched_to_ruined(tiny_corpus: Path) -> None:
 
 
 def test_pieces_follow_their_words(tiny_corpus: Path) -> None:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     table = corpus.tables("student", BOS, EOS)
     target = corpus.padded(torch.arange(5), "target")
     words, starts = framed(target, table.frame)
@@ -81,7 +82,7 @@ def test_best_matches_by_hand() -> None:
 
 
 def test_training_learns_repeats_and_resumes(
-    parts: tuple[Corpus, Teacher, Shape], tmp_path: Path
+    parts: tuple[ParallelCorpus, Teacher, Shape], tmp_path: Path
 ) -> None:
     corpus, teacher, shape = parts
 
@@ -90,7 +91,7 @@ def test_training_learns_repeats_and_resumes(
         student = e.Student(shape, 24)
         if start is not None:
             student.load_state_dict(load_weights(start)[0])
-        e.train(corpus, teacher, student, TINY, tmp_path / name)
+        e.train_encoder(corpus, teacher, student, TINY, tmp_path / name)
         stored, found = load_weights(tmp_path / name / "student.safetensors")
         assert found == shape
         return {k: v.numpy() for k, v in stored.items()}

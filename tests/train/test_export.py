@@ -13,11 +13,11 @@ ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
 from mtgauge.train.embedded.corpus import SEP  # noqa: E402
-from mtgauge.train.embedded.encoder import Student, load_encoder  # noqa: E402
-from mtgauge.train.embedded.fluency import load_causal  # noqa: E402
-from mtgauge.train.loop.descend import save  # noqa: E402
+from mtgauge.train.embedded.encoder import Student  # noqa: E402
+from mtgauge.train.embedded.export import export  # noqa: E402
 from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
-from mtgauge.train.onnx.export import export  # noqa: E402
+from mtgauge.train.nets.weights import save  # noqa: E402
+from mtgauge.train.onnx.restore import load_causal, load_encoder  # noqa: E402
 
 ROWS = [[1, 270, 280, 290, 300, 2], [1, 275, 282, 2]]
 
@@ -35,8 +35,7 @@ def encoder(tiny_corpus: Path, tmp_path: Path) -> tuple[Path, Path]:
     torch.manual_seed(0)
     shape = Shape(400, 64, 3, 4, 128)
     save(Student(shape, 24), shape, tmp_path / "student.safetensors")
-    facts = tmp_path / "facts.json"
-    facts.write_text('{"licence": "Apache-2.0"}')
+    facts = {"licence": "Apache-2.0"}
     weights = tmp_path / "student.safetensors"
     export("encoder", weights, tiny_corpus, tmp_path / "m", facts)
     return tmp_path / "m", weights
@@ -61,10 +60,8 @@ def test_the_encoder_agrees_with_torch_and_ignores_its_neighbours(
 
 
 def test_the_encoder_comes_back_to_torch(encoder: tuple[Path, Path]) -> None:
-    from mtgauge.train.onnx.restore import encoder_from_onnx
-
     folder, weights = encoder
-    again, batch = encoder_from_onnx(folder / "model.onnx"), Ragged.of(ROWS)
+    again, batch = load_encoder(folder / "model.onnx"), Ragged.of(ROWS)
     with torch.no_grad():
         for got, want in zip(again(batch), load_encoder(weights)(batch), strict=True):
             assert (got - want).abs().max() < 0.06
@@ -166,13 +163,11 @@ def test_a_pair_is_framed_for_the_language_model(tiny_corpus: Path) -> None:
 
 
 def test_exported_models_come_back_to_torch(tiny_corpus: Path, tmp_path: Path) -> None:
-    from mtgauge.train.onnx.causal_restore import causal_from_onnx
-
     torch.manual_seed(0)
     shape = Shape(400, 64, 2, 4, 128, embedding=32)
     save(Causal(shape), shape, tmp_path / "f.safetensors")
     export("fluency", tmp_path / "f.safetensors", tiny_corpus, tmp_path / "m")
-    again = causal_from_onnx(tmp_path / "m" / "model.onnx")
+    again = load_causal(tmp_path / "m" / "model.onnx")
     assert again.shape == shape
     batch = Ragged.of(ROWS)
     with torch.no_grad():

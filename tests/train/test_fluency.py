@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.fluency import (  # noqa: E402
-    FluencySettings,
-    load_causal,
     ranked_loss,
+    read_loss,
     sequences,
-    train_fluency,
+    train_language_model,
     word_chances,
 )
-from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples  # noqa: E402
 from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.onnx.restore import load_causal  # noqa: E402
+from mtgauge.train.settings import LanguageModelTraining  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -32,10 +35,10 @@ def test_what_comes_later_does_not_matter() -> None:
 
 
 def test_sources_are_learned_in_part_and_ends_not(tiny_corpus: Path) -> None:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     table = corpus.tables("student", BOS, EOS)
     rng = torch.Generator().manual_seed(0)
-    settings = FluencySettings(given=0.5)
+    settings = LanguageModelTraining(given=0.5)
     batch, learned = sequences(corpus, torch.arange(200), table, settings, rng)
     paired, of_sources = 0, []
     for begin, end in zip(batch.start[:-1].tolist(), batch.start[1:].tolist(), strict=True):
@@ -58,11 +61,11 @@ def test_a_words_chance_is_the_sum_of_its_pieces() -> None:
 
 
 def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -> None:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     torch.manual_seed(0)
     model = Causal(SHAPE)
     table = corpus.tables("student", BOS, EOS)
-    settings = FluencySettings(steps=25, words=400, warm=3, rate=5e-3)
+    settings = LanguageModelTraining(steps=25, words=400, warmup=3, rate=5e-3)
     batch, learned = sequences(
         corpus, torch.arange(60), table, settings, torch.Generator().manual_seed(3)
     )
@@ -73,12 +76,44 @@ def test_training_lowers_the_loss_and_saves(tiny_corpus: Path, tmp_path: Path) -
         return -log_p[learned].mean().item()
 
     before = loss(model)
-    train_fluency(corpus, model, settings, tmp_path)
+    train_language_model(corpus, model, settings, tmp_path)
     assert loss(load_causal(tmp_path / "fluency.safetensors")) < before - 1
 
 
+def test_words_come_to_be_as_likely_as_the_reader_finds_them(
+    tiny_corpus: Path, tmp_path: Path
+) -> None:
+    """A reader with the same pieces, which finds some of them likely and the others not."""
+    folder = Path(shutil.copytree(tiny_corpus, tmp_path / "corpus"))
+    with np.load(folder / "pieces.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    theirs = {name.replace("student", "reader"): value for name, value in arrays.items()}
+    np.savez(folder / "pieces.npz", **(theirs | arrays))
+
+    class Parity:
+        begin = BOS
+
+        def __call__(self, batch: Ragged):
+            return torch.where(batch.ids.roll(-1) % 2 == 0, -0.5, -5.0)
+
+    corpus, reader = ParallelCorpus.load(folder, "cpu"), Parity()
+    torch.manual_seed(0)
+    model = Causal(SHAPE)
+    tables = corpus.tables("student", BOS, EOS), corpus.tables("reader", BOS, BOS)
+
+    def loss() -> float:
+        rng = torch.Generator().manual_seed(3)
+        with torch.no_grad():
+            return read_loss(model, reader, corpus, torch.arange(60), tables, rng).item()
+
+    before = loss()
+    settings = LanguageModelTraining(steps=25, words=400, warmup=3, rate=5e-3)
+    train_language_model(corpus, model, settings, tmp_path, reader=reader)
+    assert loss() < before - 0.5
+
+
 def test_ranking_follows_the_teachers_rating(tiny_corpus: Path, tmp_path: Path) -> None:
-    corpus = Corpus.load(tiny_corpus, "cpu")
+    corpus = ParallelCorpus.load(tiny_corpus, "cpu")
     torch.manual_seed(0)
     model = Causal(SHAPE)
     # the second "translation" of every source is that of its neighbour, and rated lower
@@ -95,6 +130,6 @@ def test_ranking_follows_the_teachers_rating(tiny_corpus: Path, tmp_path: Path) 
             return ranked_loss(model, corpus, samples, rows, table).item()
 
     before = loss(model)
-    settings = FluencySettings(steps=40, words=400, warm=3, rate=5e-3)
-    train_fluency(corpus, model, settings, tmp_path, samples=samples)
+    settings = LanguageModelTraining(steps=40, words=400, warmup=3, rate=5e-3)
+    train_language_model(corpus, model, settings, tmp_path, samples=samples)
     assert loss(model.eval()) < before - 0.3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,27 @@ torch = pytest.importorskip("torch")
 
 from mtgauge.errors import UsageError  # noqa: E402
 from mtgauge.train.embedded import encoder as e  # noqa: E402
-from mtgauge.train.embedded.fluency import FluencySettings, people_loss, train_fluency  # noqa: E402
+from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
+from mtgauge.train.embedded.fluency import people_loss, train_language_model  # noqa: E402
 from mtgauge.train.embedded.objective import word_means  # noqa: E402
 from mtgauge.train.embedded.people import People  # noqa: E402
 from mtgauge.train.embedded.prepare import Pairs, _packed, _write, load_pairs, load_pieces  # noqa: E402
-from mtgauge.train.embedded.sampler import Corpus, _weights  # noqa: E402
-from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
-from mtgauge.train.embedded.tune import Tuning, run, scores, tune  # noqa: E402
-from mtgauge.train.embedded.watch import Judged, read, retrieval  # noqa: E402
+from mtgauge.train.embedded.runs import tune_teacher  # noqa: E402
+from mtgauge.train.embedded.sampler import ParallelCorpus, _weights  # noqa: E402
+from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher  # noqa: E402
+from mtgauge.train.embedded.tune import scores, tune  # noqa: E402
+from mtgauge.train.embedded.watch import coded, means_by_file, retrieval  # noqa: E402
 from mtgauge.train.embedded.watch import halves as cut_halves  # noqa: E402
-from mtgauge.train.loop.descend import load_weights  # noqa: E402
+from mtgauge.train.judged.codes import Book, Coded  # noqa: E402
+from mtgauge.train.judged.rows import read_needed  # noqa: E402
 from mtgauge.train.nets.transformer import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
+from mtgauge.train.nets.weights import load_weights  # noqa: E402
+from mtgauge.train.settings import (  # noqa: E402
+    ENCODER_LOSSES,
+    EncoderTraining,
+    LanguageModelTraining,
+    TeacherTuning,
+)
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -42,10 +53,25 @@ def table(tmp_path: Path, invented: list[tuple[str, str]]) -> Path:
 
 
 @pytest.fixture
-def judged(table: Path, tiny_corpus: Path) -> Judged:
+def judged(table: Path, tiny_corpus: Path) -> Coded:
     from tokenizers import Tokenizer
 
-    return Judged.of(read([table]), Tokenizer.from_file(str(tiny_corpus / "tokenizer.json")))
+    tokenizer = Tokenizer.from_file(str(tiny_corpus / "tokenizer.json"))
+    return coded(read_needed([table], []), tokenizer)
+
+
+def rows_of(human: list[float], lps: list[str], file: str = "f") -> Coded:
+    """Rows without texts."""
+    n = len(human)
+    nothing, ones = np.full(n, -1), np.ones(n)
+    numbers = {"hyp": nothing, "src": nothing, "ref": nothing}
+    files, scores = np.array([file] * n), np.array(human)
+    return Coded(Book.of([]), numbers, np.array(lps), files, scores, ones, ones)
+
+
+def framed(rows: Coded) -> tuple[list[list[int]], list[list[int]]]:
+    """Sources and translations."""
+    return rows.framed("src", BOS, EOS), rows.framed("hyp", BOS, EOS)
 
 
 def test_sequences_are_taken_in_any_order() -> None:
@@ -57,9 +83,8 @@ def test_sequences_are_taken_in_any_order() -> None:
 
 
 def test_only_what_differs_inside_a_pair_counts() -> None:
-    human = np.array([1.0, 2.0, 11.0, 12.0])
     texts = [[1, 2]] * 4
-    rows = Judged(texts, texts, texts, human, ["f de-en", "f de-en", "f fi-en", "f fi-en"])
+    rows = rows_of([1.0, 2.0, 11.0, 12.0], ["de-en", "de-en", "fi-en", "fi-en"])
     people = People.of(texts, texts, rows, "cpu")
     every = torch.arange(4)
     assert people.follow(every, torch.tensor([5.0, 6.0, 0.0, 1.0])).item() == pytest.approx(0)
@@ -70,8 +95,7 @@ def test_a_translation_is_scored_behind_its_source() -> None:
     torch.manual_seed(0)
     model = Causal(SHAPE).eval()
     first, second = [[1, 300, 301], [1, 302]], [[5, 310, 2], [5, 311, 312, 2]]
-    rows = Judged(first, first, second, np.array([0.0, 1.0]), ["f de-en"] * 2)
-    people = People.of(first, second, rows, "cpu")
+    people = People.of(first, second, rows_of([0.0, 1.0], ["de-en"] * 2), "cpu")
     wanted = []
     for x, c in zip(first, second, strict=True):
         hidden = model(Ragged.of([x + c]))[len(x) : -1]
@@ -83,26 +107,27 @@ def test_a_translation_is_scored_behind_its_source() -> None:
 
 
 def test_the_teacher_comes_to_follow_people_and_comes_back(
-    tiny_corpus: Path, table: Path, judged: Judged, tmp_path: Path
+    tiny_corpus: Path, table: Path, judged: Coded, tmp_path: Path
 ) -> None:
     files = [tiny_corpus / "teacher.npz"]
     teacher, fixed = Teacher.load(files, dtype=torch.float32), Teacher.load(files)
     above = {n: v.clone() for n, v in teacher.w.items() if "layer.1." in n}
-    before = judged.pearson(scores(teacher, judged, 1))["seen de-en"]
-    tune(teacher, fixed, judged, judged, Tuning(layer=1, epochs=4, batch=16, rate=3e-3))
-    after = judged.pearson(scores(teacher, judged, 1))["seen de-en"]
+    before = means_by_file(judged, scores(teacher, judged, 1))["seen"]
+    tune(teacher, fixed, judged, judged, TeacherTuning(layer=1, epochs=4, batch=16, rate=3e-3))
+    after = means_by_file(judged, scores(teacher, judged, 1))["seen"]
     assert after > before
     assert all(torch.equal(teacher.w[n], v) for n, v in above.items())
     teacher.save(tmp_path / "tuned.npz")
     again = Teacher.load([tmp_path / "tuned.npz"])
     assert scores(again, judged, 1) == pytest.approx(scores(teacher, judged, 1), abs=2e-3)
     out = tmp_path / "held.npz"
-    run(tiny_corpus, files, [table], [], out, "cpu", Tuning(layer=1, epochs=1, batch=16))
+    how = TeacherTuning(layer=1, epochs=1, batch=16)
+    tune_teacher(tiny_corpus, files, [table], out, how, device="cpu")
     assert Teacher.load([out]).layers == teacher.layers
 
 
 def test_the_best_epoch_is_kept(
-    tiny_corpus: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
+    tiny_corpus: Path, judged: Coded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files, name = [tiny_corpus / "teacher.npz"], "encoder.layer.0.output.dense.weight"
     teacher = Teacher.load(files, dtype=torch.float32)
@@ -113,29 +138,37 @@ def test_the_best_epoch_is_kept(
         return next(said)
 
     monkeypatch.setattr("mtgauge.train.embedded.tune._report", report)
-    tune(teacher, Teacher.load(files), judged, judged, Tuning(layer=1, epochs=3, batch=16))
+    tune(teacher, Teacher.load(files), judged, judged, TeacherTuning(layer=1, epochs=3, batch=16))
     assert [torch.equal(teacher.w[name], x) for x in seen] == [False, False, True, False]
 
 
-def test_an_anchor_holds_sentences_where_they_were(tiny_corpus: Path, judged: Judged) -> None:
+def test_an_anchor_holds_sentences_where_they_were(tiny_corpus: Path, judged: Coded) -> None:
     files = [tiny_corpus / "teacher.npz"]
-    batch = Ragged.of(judged.reference)
+    batch = Ragged.of(judged.framed("ref", FIRST, LAST))
 
     def last(teacher: Teacher) -> Any:
         return word_means(teacher(batch, teacher.layers), batch.row, len(batch))
 
     def moved(anchor: float) -> float:
         teacher, fixed = Teacher.load(files, dtype=torch.float32), Teacher.load(files)
-        how = Tuning(layer=1, epochs=3, batch=16, rate=3e-3, anchor=anchor)
+        how = TeacherTuning(layer=1, epochs=3, batch=16, rate=3e-3, anchor=anchor)
         tune(teacher, fixed, judged, judged, how)
         return 1 - float(torch.cosine_similarity(last(teacher), last(fixed)).mean())
 
     assert moved(10.0) < moved(0.0) / 2
 
 
-def test_means_are_told_by_file() -> None:
-    found = {"my da.15 de-en": 0.2, "my da.15 fi-en": 0.4, "my da.16 de-en": 0.8}
-    assert Judged.means(found) == pytest.approx({"my da.15": 0.3, "my da.16": 0.8})
+def test_correlations_are_told_by_file_and_averaged_over_its_pairs() -> None:
+    scores = np.array([0.0, 1.0, 3.0, 1.0, 0.0, 2.0, 5.0, 5.0, 1.0])
+    human = [1.0, 2.0, 3.0, 3.0, 1.0, 2.0, 1.0, 0.0, -1.0]
+    rows = rows_of(human, ["de-en"] * 3 + ["fi-en"] * 3 + ["de-en"] * 3)
+    rows = replace(rows, files=np.array(["my da.15.tsv"] * 6 + ["my da.16.tsv.gz"] * 3))
+
+    def r(a: int, b: int) -> float:
+        return float(np.corrcoef(scores[a:b], human[a:b])[0, 1])
+
+    wanted = {"my da.15": (r(0, 3) + r(3, 6)) / 2, "my da.16": r(6, 9)}
+    assert means_by_file(rows, scores) == pytest.approx(wanted)
 
 
 def test_retrieval_is_nearest_by_mean_unit_vector(tiny_corpus: Path, tmp_path: Path) -> None:
@@ -157,35 +190,40 @@ def test_retrieval_is_nearest_by_mean_unit_vector(tiny_corpus: Path, tmp_path: P
     assert "no language" in retrieval(encoder, bare)
 
 
-def test_students_learn_from_people(tiny_corpus: Path, judged: Judged, tmp_path: Path) -> None:
-    corpus, teacher = Corpus.load(tiny_corpus, "cpu"), Teacher.load([tiny_corpus / "teacher.npz"])
-    people = People.of(judged.source, judged.hypothesis, judged, "cpu")
+def test_students_learn_from_people(tiny_corpus: Path, judged: Coded, tmp_path: Path) -> None:
+    corpus, teacher = (
+        ParallelCorpus.load(tiny_corpus, "cpu"),
+        Teacher.load([tiny_corpus / "teacher.npz"]),
+    )
+    people = People.of(*framed(judged), judged, "cpu")
     student = e.Student(Shape(400, 32, 2, 4, 64), 24)
-    only = dict.fromkeys(e.WEIGHTS, 0.0) | {"people": 1.0}
-    tiny = e.Settings(steps=40, words=150, warm=2, rate=3e-3, source_layer=2, people=32,
+    only = dict.fromkeys(ENCODER_LOSSES, 0.0) | {"people": 1.0}
+    tiny = EncoderTraining(steps=40, words=150, warmup=2, rate=3e-3, source_layer=2, people=32,
                       reference_layers=(2,), teacher_layer=1, weights=only)  # fmt: skip
     losses = e.Losses(corpus, teacher, student, tiny, people=people)
     rows = next(corpus.batches(150, 1))
     before = losses(rows)["people"].item()
-    e.train(corpus, teacher, student, tiny, tmp_path, people=people)
+    e.train_encoder(corpus, teacher, student, tiny, tmp_path, people=people)
     assert losses(rows)["people"].item() < before - 0.2
     model = Causal(SHAPE)
-    halves = People.of(*cut_halves(judged.source, judged.hypothesis), judged, "cpu")
+    halves = People.of(*cut_halves(*framed(judged)), judged, "cpu")
     every, weights = torch.arange(len(halves)), {"text": 0.0, "people": 1.0}
     before = people_loss(model, halves, every).item()
-    settings = FluencySettings(steps=20, words=200, warm=2, rate=3e-3, people=32, weights=weights)
-    train_fluency(corpus, model, settings, tmp_path, people=halves)
+    settings = LanguageModelTraining(
+        steps=20, words=200, warmup=2, rate=3e-3, people=32, weights=weights
+    )
+    train_language_model(corpus, model, settings, tmp_path, people=halves)
     assert people_loss(model, halves, every).item() < before - 0.2
     assert load_weights(tmp_path / "fluency.safetensors")[1] == SHAPE
 
 
 def test_an_origin_is_left_out(tiny_corpus: Path) -> None:
-    whole = Corpus.load(tiny_corpus, "cpu")
+    whole = ParallelCorpus.load(tiny_corpus, "cpu")
     assert whole.shares["tatoeba"] == pytest.approx(1)
     one = load_pairs(tiny_corpus / "de.npz")
     half = np.arange(len(one)) % 2
     mixed = Pairs(one.source, one.target, half.astype(np.int16), ("tatoeba", "bible"))
-    weights = _weights(mixed, 0.5, 1.0, ["tatoeba"])
+    weights = _weights(mixed, 0.5, 1.0, {"tatoeba": 0.0, "bible": 0.5})
     assert (weights[half == 0] == 0).all()
     assert weights.sum() == pytest.approx(np.count_nonzero(half) ** 0.5)
     with pytest.raises(UsageError, match="leaves no pair"):

@@ -14,12 +14,13 @@ from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged import rows as judged
-from mtgauge.train.judged.codes import Coded, Inputs, code, pack
+from mtgauge.train.judged.codes import Coded, code
+from mtgauge.train.judged.inputs import Inputs, pack
 from mtgauge.train.loop.batching import pearson_by_pair, weighted_error
 from mtgauge.train.metrics.regressor_task import Batch, RegressorTask
 from mtgauge.train.nets.regressor import EmbeddedPairs, HubPairs, Regressor, load_hub
 from mtgauge.train.nets.transformer import Encoder
-from mtgauge.train.onnx.restore import encoder_from_onnx
+from mtgauge.train.onnx.restore import load_encoder
 from trained_models import SHAPE, write_encoder, write_judged
 
 CPU = torch.device("cpu")
@@ -252,7 +253,7 @@ def test_the_embedded_encoder_comes_back_from_its_file(folder: Path) -> None:
     texts = ["the cat sees a dog .", "near"]
     onnx = OnnxEncoder(folder, EncoderSettings())
     tokens = onnx.encode(texts, layer=-1)
-    encoder = encoder_from_onnx(folder / "model.onnx").eval()
+    encoder = load_encoder(folder / "model.onnx").eval()
     ids = [
         tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)
     ]

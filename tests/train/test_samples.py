@@ -12,14 +12,15 @@ torch = pytest.importorskip("torch")
 from mtgauge.train.embedded import encoder as e  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.decode import translate  # noqa: E402
-from mtgauge.train.embedded.fluency import FluencySettings, train_fluency  # noqa: E402
+from mtgauge.train.embedded.fluency import train_language_model  # noqa: E402
 from mtgauge.train.embedded.new_words import as_words  # noqa: E402
 from mtgauge.train.embedded.prepare import load_types  # noqa: E402
-from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
+from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples, _rated, draw, piece_rows  # noqa: E402
 from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
-from mtgauge.train.loop.descend import load_weights  # noqa: E402
 from mtgauge.train.nets.transformer import Causal, Ragged, Shape  # noqa: E402
+from mtgauge.train.nets.weights import load_weights  # noqa: E402
+from mtgauge.train.settings import EncoderTraining, LanguageModelTraining, Sampling  # noqa: E402
 
 SHAPE = Shape(400, 32, 2, 4, 64, embedding=16)
 
@@ -65,7 +66,7 @@ def test_known_words_are_found_and_new_ones_join_the_corpus(own: Path) -> None:
     assert words.tolist() == [0, 6, 11]
     assert found == ["the dog sees a book .", "the zebu loves may"]
     assert names == [*before, "▁zebu"]
-    corpus = Corpus.load(own, "cpu")
+    corpus = ParallelCorpus.load(own, "cpu")
     table = corpus.tables("student", BOS, EOS)
     at = len(before)
     zebu = tokenizer.encode("zebu", add_special_tokens=False).ids
@@ -73,14 +74,16 @@ def test_known_words_are_found_and_new_ones_join_the_corpus(own: Path) -> None:
 
 
 def test_samples_are_drawn_rated_stored_and_learned_from(own: Path, tmp_path: Path) -> None:
-    corpus, teacher = Corpus.load(own, "cpu"), Teacher.load([own / "teacher.npz"])
+    corpus, teacher = ParallelCorpus.load(own, "cpu"), Teacher.load([own / "teacher.npz"])
     torch.manual_seed(0)
     model = Causal(SHAPE)
-    settings = FluencySettings(steps=60, words=500, warm=3, rate=5e-3, given=1.0, reverse=0.0)
-    train_fluency(corpus, model, settings, tmp_path)
-    made = draw(corpus, model, teacher, rows=80, each=2, layer=1, batch=50)
+    settings = LanguageModelTraining(
+        steps=60, words=500, warmup=3, rate=5e-3, given=1.0, reverse=0.0
+    )
+    train_language_model(corpus, model, settings, tmp_path)
+    made = draw(corpus, model, teacher, Sampling(rows=80, each=2, layer=1, batch=50))
     made.save(own)
-    corpus, samples = Corpus.load(own, "cpu"), Samples.load(own, "cpu")
+    corpus, samples = ParallelCorpus.load(own, "cpu"), Samples.load(own, "cpu")
     assert len(samples.row) == 80
     assert (samples.row.diff() > 0).all()
     assert torch.equal(samples.words, made.words)
@@ -101,10 +104,10 @@ def test_samples_are_drawn_rated_stored_and_learned_from(own: Path, tmp_path: Pa
     assert pieces["reference"].min() > EOS
 
     student = e.Student(Shape(400, 32, 2, 4, 64), 24)
-    tiny = e.Settings(
-        steps=4, words=200, warm=2, source_layer=2, reference_layers=(1, 2), teacher_layer=1
+    tiny = EncoderTraining(
+        steps=4, words=200, warmup=2, source_layer=2, reference_layers=(1, 2), teacher_layer=1
     )
     start = {k: v.clone() for k, v in student.state_dict().items()}
-    e.train(corpus, teacher, student, tiny, tmp_path / "run", samples=samples)
+    e.train_encoder(corpus, teacher, student, tiny, tmp_path / "run", samples=samples)
     stored, _ = load_weights(tmp_path / "run" / "student.safetensors")
     assert any(not torch.equal(stored[k], start[k].half().float()) for k in stored)

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from mtgauge.errors import MtgaugeError, UsageError
-from mtgauge.train.loop import loop
-from mtgauge.train.loop.loop import Plan, fit, pick_device, read_log
+from mtgauge.train.loop import fit as loop
+from mtgauge.train.loop.fit import Plan, fit, pick_device, read_log
+from mtgauge.train.nets import weights as stored
 
 PLAN = Plan(epochs=4, rate=0.05, save_every=0.0)
 
@@ -96,7 +97,7 @@ def test_a_kill_while_writing_keeps_the_old_checkpoint(
         Path(path).write_bytes(b"half of it")
         raise Killed
 
-    monkeypatch.setattr(loop, "save_file", half)
+    monkeypatch.setattr(stored, "save_file", half)
     with pytest.raises(Killed):
         fit(Line(), PLAN, tmp_path, quiet=True)
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before

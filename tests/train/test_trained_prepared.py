@@ -15,9 +15,10 @@ from tokenizers import Tokenizer
 from mtgauge.commands import train
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.train.judged import codes as coded
+from mtgauge.train.judged import packed
 from mtgauge.train.judged import rows as judged
+from mtgauge.train.judged.coder import read_coder
 from mtgauge.train.metrics import distil
-from mtgauge.train.metrics.regressor_run import read_folder
 from trained_models import write_encoder, write_judged
 
 SMALL = ("--max-length", 40, "--pool", "compare", "--head", "mlp", "--hidden", 16)
@@ -36,18 +37,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_judged(home / "train.tsv", 120, 1)
     write_judged(home / "alone.tsv", 30, 4, reference=False)
     write_judged(home / "dev.tsv", 60, 2)
-    run("judged", "--train", home / "train.tsv", home / "alone.tsv", "--dev", home / "dev.tsv",
+    run("pack", "--train", home / "train.tsv", home / "alone.tsv", "--dev", home / "dev.tsv",
         "--drop-overlap", "--encoder", home / "encoder", "--out", home / "judged.npz")  # fmt: skip
     return home
 
 
 def load(home: Path, name: str = "judged.npz") -> dict[str, coded.Coded]:
-    return coded.load(home / name, read_folder(str(home / "encoder")).tokenizer_digest)[0]
+    return packed.load(home / name, read_coder(str(home / "encoder")).digest)[0]
 
 
 def test_prepared_rows_are_the_rows_that_were_read(home: Path) -> None:
     parts = load(home)
-    folder = read_folder(str(home / "encoder"))
+    folder = read_coder(str(home / "encoder"))
     rows = judged.read([home / "train.tsv", home / "alone.tsv"])
     rows = judged.drop(rows, judged.overlap(rows, judged.read([home / "dev.tsv"])))
     train = parts["train"]
@@ -61,13 +62,13 @@ def test_prepared_rows_are_the_rows_that_were_read(home: Path) -> None:
 
 
 def test_another_tokenizer_and_other_files_are_refused(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match="prepared with another tokenizer"):
-        coded.load(home / "judged.npz", "0" * 64)
+    with pytest.raises(ResourceError, match="packed with another tokenizer"):
+        packed.load(home / "judged.npz", "0" * 64)
     (tmp_path / "x.npz").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="mtgauge train judged"):
-        coded.load(tmp_path / "x.npz", "")
-    with pytest.raises(UsageError, match="--judged holds the data"):
-        run("esim", "--judged", home / "judged.npz", "--train", home / "train.tsv",
+    with pytest.raises(InputError, match="mtgauge train pack"):
+        packed.load(tmp_path / "x.npz", "")
+    with pytest.raises(UsageError, match="--packed holds the data"):
+        run("esim", "--packed", home / "judged.npz", "--train", home / "train.tsv",
             "--encoder", home / "encoder", "--out", tmp_path)  # fmt: skip
 
 
@@ -81,31 +82,41 @@ def test_texts_that_nobody_reads_are_not_kept(home: Path) -> None:
 
 
 def test_a_run_without_time_is_refused(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--minutes 0"):
-        run("ruse", "--judged", home / "judged.npz", "--encoder", home / "encoder",
+    with pytest.raises(UsageError, match="--minutes 0: must be positive"):
+        run("ruse", "--packed", home / "judged.npz", "--encoder", home / "encoder",
             "--minutes", 0, "--out", tmp_path)  # fmt: skip
 
 
 def test_a_run_goes_on_with_the_weights_of_another(home: Path, tmp_path: Path) -> None:
-    data = ("--judged", home / "judged.npz", "--encoder", home / "encoder", "--freeze-embeddings")
+    data = ("--packed", home / "judged.npz", "--encoder", home / "encoder", "--freeze-embeddings")
     run("regressor", *data, *SMALL, "--epochs", 1, "--rate", "1e-3", "--weights-only",
         "--out", tmp_path / "a")  # fmt: skip
     assert not (tmp_path / "a" / "card.json").exists()
     warm = tmp_path / "a" / "weights.safetensors"
     first = load_file(warm)
     assert not any("pieces" in name for name in first)  # frozen: the encoder has them
-    run("regressor", *data, *SMALL, "--epochs", 0, "--warm", warm, "--out", tmp_path / "b")
+    run(
+        "regressor",
+        *data,
+        *SMALL,
+        "--epochs",
+        0,
+        "--start",
+        tmp_path / "a",
+        "--out",
+        tmp_path / "b",
+    )
     card = json.loads((tmp_path / "b" / "card.json").read_text())
     assert card["warm"]["epochs"] == 1
     whole = load_file(tmp_path / "b" / "weights.safetensors")
     for name, value in first.items():
         torch.testing.assert_close(whole[name], value.float())
     with pytest.raises(UsageError, match="is of another model"):
-        run("regressor", *data, *SMALL, "--hidden", 8, "--warm", warm, "--out", tmp_path / "c")
+        run("regressor", *data, *SMALL, "--hidden", 8, "--start", warm, "--out", tmp_path / "c")
 
 
 def test_more_of_the_card_comes_from_a_file(home: Path, tmp_path: Path) -> None:
-    options = ("--judged", home / "judged.npz", "--encoder", home / "encoder", "--hidden", 8)
+    options = ("--packed", home / "judged.npz", "--encoder", home / "encoder", "--hidden", 8)
     facts = tmp_path / "facts.json"
     facts.write_text('{"licence": "CC0-1.0", "kind": "other", "data": {"licences": "ours"}}')
     run("ruse", *options, "--epochs", 1, "--facts", facts, "--out", tmp_path / "ruse")
@@ -120,7 +131,7 @@ def test_more_of_the_card_comes_from_a_file(home: Path, tmp_path: Path) -> None:
 
 
 def test_heads_leave_prepared_rows_without_a_reference_out(home: Path, tmp_path: Path) -> None:
-    run("ruse", "--judged", home / "judged.npz", "--encoder", home / "encoder", "--hidden", 8,
+    run("ruse", "--packed", home / "judged.npz", "--encoder", home / "encoder", "--hidden", 8,
         "--epochs", 1, "--out", tmp_path / "ruse")  # fmt: skip
     assert (tmp_path / "ruse" / "card.json").exists()
 
@@ -150,7 +161,7 @@ def test_samples_join_judged_rows_in_one_book(home: Path) -> None:
         "reference": np.array([7, 8, 13]), "reference_start": np.array([0, 2, 3]),
         "score": np.array([0.2, 0.8], np.float32), "lang": np.array([1, 0]),
     }  # fmt: skip
-    drawn = coded.samples(arrays, ("de", "fr"), "samples")
+    drawn = distil.coded_samples(arrays, ("de", "fr"))
     assert drawn.lps.tolist() == ["fr-en", "de-en"]
     np.testing.assert_allclose(drawn.scores, [-1, 1], atol=1e-6)
     train = load(home)["train"]
@@ -186,16 +197,16 @@ def test_a_teacher_reads_the_text_that_pieces_spell(home: Path, tmp_path: Path) 
     run("regressor", "--train", home / "train.tsv", "--dev", home / "dev.tsv", "--drop-overlap",
         "--encoder", hub, "--views", "hyp+ref", *SMALL[2:], "--weights-only",
         "--epochs", 1, "--out", out)  # fmt: skip
-    run("distil", "--judged", home / "judged.npz", "--teacher", out, "--teacher-encoder", hub,
-        "--teacher-hidden", 16, "--encoder", home / "encoder", "--device", "cpu",
+    run("distil", "--packed", home / "judged.npz", "--rater", out, "--rater-encoder", hub,
+        "--rater-hidden", 16, "--encoder", home / "encoder", "--device", "cpu",
         "--out", tmp_path / "distilled")  # fmt: skip
     before = load(home)
-    after, facts = coded.load(
-        tmp_path / "distilled" / "judged.npz", read_folder(str(home / "encoder")).tokenizer_digest
+    after, facts = packed.load(
+        tmp_path / "distilled" / "judged.npz", read_coder(str(home / "encoder")).digest
     )
-    told = facts["distilled"]
-    assert (told["teacher"], told["samples"]) == ("hub, a regressor for hyp+ref", 0)
-    assert told["epochs"] == 1
+    rated = facts["distilled"]
+    assert (rated["teacher"], rated["samples"]) == ("hub, a regressor for hyp+ref", 0)
+    assert rated["epochs"] == 1
     np.testing.assert_array_equal(after["dev"].scores, before["dev"].scores)
     moved = after["train"].scores != before["train"].scores
     np.testing.assert_array_equal(moved, before["train"].numbers["ref"] >= 0)

@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mtgauge.cli import main  # noqa: E402
-from mtgauge.train.loop.descend import save  # noqa: E402
 from mtgauge.train.nets.transformer import Causal, Shape  # noqa: E402
+from mtgauge.train.nets.weights import save  # noqa: E402
 
 TEACH = "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT.npz"
 ENCODER = (
@@ -28,9 +28,9 @@ CASES = {
     ),
     "no end": ("fluency --corpus CORPUS --out OUT", 2, "--steps or --seconds"),
     "an end before the beginning": (
-        "fluency --corpus CORPUS --out OUT --steps 1 --behind 0.5 --until 0.4",
+        "fluency --corpus CORPUS --out OUT --steps 1 --schedule-start 0.5 --schedule-end 0.4",
         2,
-        "--until",
+        "--schedule-end",
     ),
     "no weights": ("export --kind encoder --weights NONE --corpus CORPUS --out OUT", 4, "NONE"),
     "weights that are no model": (
@@ -51,12 +51,22 @@ CASES = {
     ),
     "judged segments without scores": (
         "encoder --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --steps 1 --layers 2"
-        " --dim 48 --judged SCORES.tsv",
+        " --dim 48 --dev SCORES.tsv",
         3,
         "SCORES.tsv",
     ),
+    "the encoder watched by what it learned": (
+        ENCODER + " --train GOOD.tsv --dev GOOD.tsv",
+        3,
+        "also in the validation data",
+    ),
+    "weights of another model": (
+        "export --kind encoder --weights LM.safetensors --corpus CORPUS --out OUT",
+        4,
+        "holds no Encoder",
+    ),
     "people who judged nothing into English": (
-        TEACH + " --judged FOREIGN.tsv",
+        TEACH + " --train FOREIGN.tsv",
         3,
         "no judged segments into en",
     ),
@@ -76,42 +86,42 @@ CASES = {
         "leaves no pair",
     ),
     "judged segments of the teacher without references": (
-        TEACH + " --judged NOREF.tsv",
+        TEACH + " --train NOREF.tsv",
         3,
         "40 of 40 segments have no reference",
     ),
-    "raw judgements": (TEACH + " --judged RAW.tsv", 3, "z-scores"),
-    "one judged segment": (TEACH + " --judged ONE.tsv", 3, "no two different scores"),
+    "raw judgements": (TEACH + " --train RAW.tsv", 3, "z-scores"),
+    "one judged segment": (TEACH + " --train ONE.tsv", 3, "no two different scores"),
     "a corpus without the teacher's tokenizer": (
-        "teacher --corpus EMPTY --teacher CORPUS/teacher.npz --out OUT.npz --judged GOOD.tsv",
+        "teacher --corpus EMPTY --teacher CORPUS/teacher.npz --out OUT.npz --train GOOD.tsv",
         4,
         "--teacher-tokenizer",
     ),
-    "a teacher with too few layers to tune": (TEACH + " --judged GOOD.tsv", 2, "it has 2"),
-    "no epoch": (TEACH + " --judged GOOD.tsv --epochs 0", 2, "--epochs 0"),
-    "a rate of nothing": (TEACH + " --judged GOOD.tsv --rate 0", 2, "--rate 0"),
+    "a teacher with too few layers to tune": (TEACH + " --train GOOD.tsv", 2, "it has 2"),
+    "no epoch": (TEACH + " --train GOOD.tsv --epochs 0", 2, "--epochs 0"),
+    "a rate of nothing": (TEACH + " --train GOOD.tsv --rate 0", 2, "--rate 0"),
     "the epoch chosen by what was learned": (
-        TEACH + " --judged GOOD.tsv --dev GOOD.tsv",
+        TEACH + " --train GOOD.tsv --dev GOOD.tsv",
         3,
-        "also in --dev",
+        "also in the validation data",
     ),
     "a teacher of other weights": (
-        "teacher --corpus CORPUS --teacher CORPUS/pieces.npz --out OUT.npz --judged GOOD.tsv",
+        "teacher --corpus CORPUS --teacher CORPUS/pieces.npz --out OUT.npz --train GOOD.tsv",
         4,
         "no whole MPNet model",
     ),
     "a teacher that would go to another file": (
-        "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --judged GOOD.tsv",
+        "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT --train GOOD.tsv",
         2,
         ".npz",
     ),
-    "two judged files of one name": (TEACH + " --judged GOOD.tsv EMPTY/GOOD.tsv", 3, "same name"),
-    "people without sources": (ENCODER + " --people NOSRC.tsv", 3, "no source"),
-    "people who judged no translation": (ENCODER + " --people NOHYP.tsv", 3, "no hypothesis"),
-    "people of a language that nobody taught": (ENCODER + " --people SWAHILI.tsv", 3, "sw-en"),
-    "people who said one thing": (ENCODER + " --people ONE.tsv", 3, "no two different scores"),
-    "judged segments without sources": (ENCODER + " --judged NOSRC.tsv", 3, "no source"),
-    "judged segments without references": (ENCODER + " --judged NOREF.tsv", 3, "no reference"),
+    "two judged files of one name": (TEACH + " --train GOOD.tsv EMPTY/GOOD.tsv", 3, "same name"),
+    "people without sources": (ENCODER + " --train NOSRC.tsv", 3, "no source"),
+    "people who judged no translation": (ENCODER + " --train NOHYP.tsv", 3, "no hypothesis"),
+    "people of a language that nobody taught": (ENCODER + " --train SWAHILI.tsv", 3, "sw-en"),
+    "people who said one thing": (ENCODER + " --train ONE.tsv", 3, "no two different scores"),
+    "judged segments without sources": (ENCODER + " --dev NOSRC.tsv", 3, "no source"),
+    "judged segments without references": (ENCODER + " --dev NOREF.tsv", 3, "no reference"),
     "a teacher with too few layers": (ENCODER, 2, "Layer 7 of the teacher"),
     "heads that do not fit": (ENCODER + " --heads 5", 2, "--heads 5"),
     "no layers": (ENCODER + " --layers 0", 2, "--layers 0"),
@@ -126,11 +136,6 @@ CASES = {
     ),
     "nothing to translate": (SAMPLE + " --rows 0", 2, "--rows 0"),
     "a rating by a layer that is not there": (SAMPLE + " --rows 5", 2, "Layer 7 of the teacher"),
-    "a reader that is none": (
-        "fluency --corpus CORPUS --out OUT --steps 1 --reader CORPUS/teacher.npz",
-        4,
-        "reader.store",
-    ),
     "no parallel text": ("prepare --parallel EMPTY --out OUT", 3, "XX-en.tsv"),
 }
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from itertools import islice
 from pathlib import Path
 
-from mtgauge import registry
 from mtgauge.commands.shared import add_encoder_options, use_encoder_options
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
-from mtgauge.data.segments import Segments
-from mtgauge.errors import InputError, UsageError
-from mtgauge.metrics.kobe import Kobe
+from mtgauge.engine.explain import categories, explain_corpus
 from mtgauge.report.explain import render
 
 _EXAMPLES = """
@@ -22,7 +18,6 @@ examples:
   mtgauge explain -s src.de -t sys.en -l de-en -m xmoverscore --segment 3
   mtgauge explain -s src.de -t sys.en -l de-en -m kobe --categories
 """
-_CHUNK = 2000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,21 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
     lang = None if args.lang is None else checks.language_pair(args.lang)
-    if args.categories:
-        return _categories(args, lang)
     with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
-        segment = _segment(corpus, args.segment, lang)
-        have = frozenset(
-            side
-            for side, column in (("source", segment.sources), ("reference", segment.references))
-            if column is not None
-        )
-        metric = registry.load(args.metric).resolve(have)
-        if missing := metric.needs - have:
-            raise UsageError(f"{args.metric} needs a {' and a '.join(sorted(missing))}.")
-        if metric.needs_corpus:
-            metric.fit(corpus.reference_texts())
-    explanation = metric.explain(segment)
+        if args.categories:
+            return _show_categories(categories(corpus, args.metric, lang), args.json)
+        explanation = explain_corpus(corpus, args.metric, lang, args.segment)
     if args.json:
         print(json.dumps(explanation.to_dict(), ensure_ascii=False))
     else:
@@ -75,37 +59,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _categories(args: argparse.Namespace, lang: str | None) -> int:
-    """Kept and all source entities by kind: the paper's Figure 3, for one system."""
-    metric = registry.load(args.metric)
-    if not isinstance(metric, Kobe):
-        raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
-    counts: dict[str, tuple[int, int]] = {}
-    with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
-        for chunk in corpus.chunks(_CHUNK):
-            (texts,) = chunk.systems.values()
-            batch = Segments(texts, chunk.sources, chunk.references, lang)
-            for category, (kept, all_) in metric.categories(batch).items():
-                before = counts.get(category, (0, 0))
-                counts[category] = (before[0] + kept, before[1] + all_)
-    ordered = sorted(counts.items(), key=lambda item: -item[1][1])
-    if args.json:
-        rows = {category: {"kept": kept, "entities": all_} for category, (kept, all_) in ordered}
+def _show_categories(counts: dict[str, tuple[int, int]], as_json: bool) -> int:
+    if as_json:
+        rows = {category: {"kept": kept, "entities": n} for category, (kept, n) in counts.items()}
         print(json.dumps(rows, ensure_ascii=False))
         return 0
-    total = (sum(kept for kept, _ in counts.values()), sum(all_ for _, all_ in counts.values()))
+    total = (sum(kept for kept, _ in counts.values()), sum(n for _, n in counts.values()))
     print("category\tentities\tkept\tshare")
-    for category, (kept, all_) in (*ordered, ("all", total)):
-        print(category, all_, kept, f"{kept / all_:.3f}" if all_ else "-", sep="\t")
+    for category, (kept, n) in (*counts.items(), ("all", total)):
+        print(category, n, kept, f"{kept / n:.3f}" if n else "-", sep="\t")
     return 0
-
-
-def _segment(corpus: Corpus, number: int, lang: str | None) -> Segments:
-    if len(corpus.systems) != 1:
-        names = ", ".join(corpus.systems)
-        raise UsageError(f"Explain one system at a time; name its column. There are: {names}.")
-    chunk = next(islice(corpus.chunks(1), number - 1, None), None) if number > 0 else None
-    if chunk is None:
-        raise InputError(f"there is no segment {number}", remedy="Segments are counted from 1.")
-    (texts,) = chunk.systems.values()
-    return Segments(texts, chunk.sources, chunk.references, lang)

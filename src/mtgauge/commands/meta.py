@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")
     add_result_options(parser, seed="resampling")
+    add("--verbose", action="store_true", help="signatures in full, on standard error")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -107,12 +108,30 @@ def run(args: argparse.Namespace) -> int:
         found.export(args.export)
     if args.plot:
         found.plot(args.plot)
+    _warn_of_unserved(found)
     if not args.quiet:
-        _say_more(found, cache, time.monotonic() - started)
+        _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
     return 0
 
 
-def _say_more(found: Agreement, cache: RowCache | None, seconds: float) -> None:
+def _warn_of_unserved(found: Agreement) -> None:
+    """What could not be served, and why: said even where notes are not."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for item, scores in found.scored:
+        for one in scores:
+            if one.unserved is not None:
+                reasons.setdefault((one.metric, one.unserved), []).append(item.lp)
+    for (metric, reason), lps in reasons.items():
+        text = f"warning: {metric} has no scores for {', '.join(lps)}: {reason}"
+        print(visible(text), file=sys.stderr)
+
+
+def _say_more(
+    found: Agreement, cache: RowCache | None, seconds: float, *, verbose: bool = False
+) -> None:
+    if verbose:
+        for text in dict.fromkeys(row.signature.full for row in found.rows):
+            print(visible(f"signature  {text}"), file=sys.stderr)
     counted = {one.metric: one.notes for _, scores in found.scored for one in scores if one.notes}
     for metric, notes in counted.items():
         listing = ", ".join(f"{n:,} {what}" for what, n in notes.items() if n)

@@ -6,10 +6,10 @@ import argparse
 import inspect
 import math
 import textwrap
-import typing
 
 from mtgauge import registry
 from mtgauge.metric import Metric
+from mtgauge.options import Option, declared, format_value, kind_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def overview() -> str:
-    """One entry a metric: name, what it needs, which end is good, what it measures."""
+    """One entry per metric: name, what it needs, which end is good, what it measures."""
     rows = [("metric", "needs", "best", "what it measures")]
     short = {"reference": "ref", "source": "src"}
     for name in registry.names():
@@ -50,15 +50,15 @@ def details(name: str) -> str:
         "empty hypothesis": f"{metric.worst:g}",
         "languages": "any" if metric.languages is None else ", ".join(sorted(metric.languages)),
         "cost": metric.cost,
+        "device": "--device chooses it" if metric.uses_device else "CPU",
         "paper": metric.paper or "-",
     }
     lines = [f"{name}: {metric.summary}", ""]
     lines += [*textwrap.wrap(metric.meaning, 80), ""] if metric.meaning else []
     lines += _listed(facts)
-    hints = typing.get_type_hints(cls.__init__)
     options = {
-        f"{key}={registry.format_value(default)}": _kind(hints.get(key, str))
-        for key, default in cls.defaults().items()
+        f"{name}={format_value(value)}": _about(declared(cls)[name])
+        for name, value in cls.defaults().items()
     }
     lines += ["", "options (with their defaults):" if options else "no options", *_listed(options)]
     if inspect.getdoc(cls) and cls.__doc__:
@@ -84,8 +84,7 @@ def _bound(value: float) -> str:
     return f"{value:g}" if math.isfinite(value) else "unbounded"
 
 
-def _kind(hint: typing.Any) -> str:
-    if typing.get_origin(hint) is typing.Literal:
-        return " | ".join(map(str, typing.get_args(hint)))
-    names = {bool: "on | off", int: "whole number", float: "number", str: "text"}
-    return names.get(hint, str(hint).replace("typing.", ""))
+def _about(option: Option) -> str:
+    """Its values, their range, and when it applies."""
+    parts = [kind_text(option.kind), *(limit.text for limit in option.ranges)]
+    return ", ".join(parts) + (f"; applies where {option.applies}" if option.applies else "")

@@ -24,7 +24,7 @@ examples:
   cat new.txt | mtgauge score -t - -r ref.txt -m bleu
 
 With several systems the first is the baseline, and every other is tested against it.
-A file is plain text (one segment a line) or a table (.tsv, .csv, .jsonl) with named columns:
+A file is plain text (one segment per line) or a table (.tsv, .csv, .jsonl) with named columns:
 write data.tsv:COLUMN for one of them. Each may end in .gz; - is standard input.
 """
 
@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
+    parser.add_argument("--verbose", action="store_true", help="signatures in full")
     add_encoder_options(parser)
 
 
@@ -81,17 +82,22 @@ def run(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - started
     sys.stdout.write(render(result, args.format, segments=args.segments))
     sys.stdout.flush()
+    for metric in result.values():
+        if metric.unserved is not None:
+            print(f"warning    {metric.spec} has no scores: {metric.unserved}", file=sys.stderr)
     if not args.quiet:
-        _tell(result, seconds)
+        _tell(result, seconds, verbose=args.verbose)
     if args.json is not None:
         write(args.json, render(result, "json", segments=True))
     return 0
 
 
-def _tell(result: Result, seconds: float) -> None:
+def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
     """Signatures, suspicions and speed: everything that is not the result."""
     for metric in result.values():
-        print(f"signature  {metric.signature}", file=sys.stderr)
+        if metric.unserved is None:
+            line = metric.signature.full if verbose else metric.signature.short
+            print(f"signature  {line}", file=sys.stderr)
     for message in result.warnings:
         print(f"warning    {message}", file=sys.stderr)
     for metric in result.values():
@@ -100,4 +106,4 @@ def _tell(result: Result, seconds: float) -> None:
                 print(f"note       {metric.spec}: {what} {count:,}", file=sys.stderr)
     done = result.segments * len(result.systems)
     print(f"speed      {done:,} segments in {seconds:.1f} s", end="", file=sys.stderr)
-    print(f" ({done / max(seconds, 1e-9):,.0f} a second)", file=sys.stderr)
+    print(f" ({done / max(seconds, 1e-9):,.0f} per second)", file=sys.stderr)

@@ -1,11 +1,11 @@
 """Statistics rows kept on disk, so that no text is scored twice by the same metric.
 
     cache = RowCache(folder)
-    rows = cache.rows(metric, batch)         scores what is new, reads the rest
+    rows = cache.rows(ready, batch)          scores what is new, reads the rest
 
-A row is keyed by the metric's signature, the language pair, the texts, and a fingerprint of the
-code and models that make scores: a changed formula can never be answered with an old number. A
-metric that learns from the corpus (NIST) is keyed by that corpus too.
+A row is keyed by the full signature of the settled metric, the language pair, the texts, and a
+fingerprint of the code and models that make scores: a changed formula can never be answered with an
+old number. A metric that learns from the corpus (NIST) is keyed by that corpus too.
 
 The store is one SQLite file in write-ahead mode. Each batch is one transaction, so a run that is
 killed goes on where it stopped, and two processes may share the file. Rows are plain float64
@@ -18,20 +18,20 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.engine import local
+from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
-from mtgauge.metric import FloatArray, Metric
-from mtgauge.signature import signature
+from mtgauge.metric import FloatArray
+from mtgauge.signature import sign
 
 _SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")
-_QUESTION = 500  # keys a query; SQLite allows 999 parameters in old builds
+_QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
@@ -50,18 +50,14 @@ class RowCache:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / "rows.sqlite"
         self.hits = self.misses = 0
-        self._known: dict[tuple[str, str | None, str], bytes] = {}  # metrics already identified
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # one statement a transaction unless BEGIN says otherwise
+            # one statement per transaction unless BEGIN says otherwise
             self._store = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             self._store.execute("PRAGMA journal_mode=WAL")
             self._store.execute("PRAGMA synchronous=NORMAL")
             self._store.execute(
                 "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
-            )
-            self._store.execute(
-                "CREATE TABLE IF NOT EXISTS signatures (key BLOB PRIMARY KEY, text TEXT)"
             )
         except (OSError, sqlite3.Error) as error:
             raise self._fault(error) from None
@@ -69,51 +65,22 @@ class RowCache:
     def close(self) -> None:
         self._store.close()
 
-    def rows(self, metric: Metric, batch: Segments, corpus: str = "") -> FloatArray:
-        """Statistics of a batch, as `engine.local.rows` gives them; new ones are stored.
-
-        `corpus` names what a fitted metric has learnt from: see `corpus_digest`.
-        """
+    def rows(self, ready: Ready, batch: Segments) -> FloatArray:
+        """The rows of a batch, as `Metric.rows` gives them; new ones are stored."""
         if not len(batch):
-            return local.rows(metric, batch)
-        keys = _keys(self._identity(metric, batch.lang, corpus), batch)
+            return ready.metric.rows(batch)
+        keys = _keys(identity(ready, batch.lang), batch)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         found = self._read(list(first))
         new = [key for key in first if key not in found]
         self.hits += len(first) - len(new)
         self.misses += len(new)
         if new:
-            fresh = local.rows(metric, batch.take([first[key] for key in new]))
+            fresh = ready.metric.rows(batch.take([first[key] for key in new]))
             fresh = np.ascontiguousarray(fresh, dtype=np.float64)
             self._write(new, fresh)
             found |= dict(zip(new, fresh, strict=True))
         return np.stack([found[key] for key in keys])
-
-    def signature(
-        self, metric: Metric, lang: str | None, corpus: str, facts: Mapping[str, str], fresh: bool
-    ) -> str:
-        """The signature of rows from here.
-
-        A metric may settle an option while it scores (`tok:13a` for `tokenize=auto`), and rows
-        from the cache are not scored. So the signature of `fresh` rows is kept with them.
-        """
-        text = signature(metric, facts)
-        key = self._identity(metric, lang, corpus) + repr(sorted(facts.items())).encode()
-        try:
-            if fresh:
-                self._store.execute("REPLACE INTO signatures VALUES (?, ?)", (key, text))
-                return text
-            query = "SELECT text FROM signatures WHERE key = ?"
-            stored = self._store.execute(query, (key,)).fetchone()
-        except sqlite3.Error as error:
-            raise self._fault(error) from None
-        return text if stored is None else str(stored[0])
-
-    def _identity(self, metric: Metric, lang: str | None, corpus: str) -> bytes:
-        about = (repr(metric), lang, corpus)
-        if about not in self._known:
-            self._known[about] = _identity(metric, lang, corpus)
-        return self._known[about]
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         found: dict[bytes, FloatArray] = {}
@@ -147,24 +114,16 @@ class RowCache:
         )
 
 
-def corpus_digest(texts: Iterable[str]) -> str:
-    """A short name for the texts a metric is fitted on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
-
-
-def _identity(metric: Metric, lang: str | None, corpus: str) -> bytes:
-    # a fresh clone, since a signature may settle options while it scores (BLEU's tokeniser)
-    parts = [signature(metric.clone()), str(lang), corpus, code_fingerprint()]
+def identity(ready: Ready, lang: str | None) -> bytes:
+    """What a row depends on beside its texts."""
+    metric = ready.metric
+    parts = [sign(metric).full, str(lang), ready.corpus, code_fingerprint()]
     parts += [_stamp(Path(v)) for v in metric.params().values() if isinstance(v, str) and v]
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 
 def _keys(identity: bytes, batch: Segments) -> list[bytes]:
-    """One key a row; lengths go in, so that no two lists of texts read alike."""
+    """One key per row; lengths go in, so that no two lists of texts read alike."""
     sources = batch.sources or [""] * len(batch)
     references = batch.references or [()] * len(batch)
     keys = []

@@ -9,6 +9,7 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -18,14 +19,16 @@ from mtgauge import registry
 from mtgauge.data import checks
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
+from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import FloatArray, Metric
-from mtgauge.signature import signature
+from mtgauge.metric import FloatArray, Task
+from mtgauge.signature import sign
 from mtgauge.stats import bootstrap, paired
 
 Empty = Literal["worst", "skip", "error"]
 CHUNK = 2000
+UNESCAPED = {"texts": "unescaped"}  # a fact of signatures
 
 
 def score(
@@ -41,6 +44,8 @@ def score(
     seed: int = bootstrap.SEED,
 ) -> Result:
     """Scores of every system under every metric.
+
+    A metric that cannot serve the language has no scores, and says why (`unserved`).
 
     `references[i]` belongs to `hypotheses[...][i]`: one text or a list of alternatives. `lang` is
     a pair such as "de-en". An empty hypothesis gets the metric's worst value (`empty="worst"`),
@@ -68,11 +73,14 @@ def score_corpus(
         raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
     if empty not in ("worst", "skip", "error"):
         raise UsageError(f"empty={empty!r} is not one of worst, skip, error.")
-    metrics = _load(specs, corpus)
-    for metric in metrics.values():
-        if metric.needs_corpus:
-            texts = corpus.reference_texts()
-            metric.fit(map(checks.unescape, texts) if unescape else texts)
+    facts = ({} if empty == "worst" else {"empty": empty}) | (UNESCAPED if unescape else {})
+    metrics, unserved = serve(
+        specs,
+        task_of(corpus, lang),
+        references=lambda: map(checks.unescape if unescape else str, corpus.reference_texts()),
+        number=references_per_segment(corpus),
+        facts=facts,
+    )
     watch = checks.Watch(lang)
     gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
@@ -83,8 +91,8 @@ def score_corpus(
             chunk = _unescaped(chunk)
         blank.append(_blank(chunk, empty, corpus, n))
         batch = _stack(chunk, lang)
-        for spec, metric in metrics.items():
-            found = rows(metric, batch)
+        for spec, ready in metrics.items():
+            found = ready.metric.rows(batch)
             gathered[spec].append(found.reshape(len(chunk.systems), len(chunk), -1))
         n += len(chunk)
         if progress is not None:
@@ -93,14 +101,12 @@ def score_corpus(
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
-    facts = {"refs": str(len(corpus.references) or 0), "lang": lang or "none", "empty": empty}
-    if unescape:
-        facts["unescape"] = "on"
     names = tuple(corpus.systems)
-    results = _results(metrics, tables, names, skipped, facts, ci, seed)
+    results = _results(metrics, tables, names, skipped, ci, seed)
     _add_counts(results, watch, names, skipped)
+    results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
     return Result(
-        results,
+        {spec: results[spec] for spec in specs},
         names,
         n,
         lang,
@@ -109,32 +115,27 @@ def score_corpus(
     )
 
 
-def rows(metric: Metric, batch: Segments) -> FloatArray:
-    """Statistics of a batch; empty hypotheses get the metric's worst row, if it declares one."""
-    worst = metric.worst_row
-    filled = [i for i, text in enumerate(batch.hypotheses) if not checks.is_blank(text)]
-    if worst is None or len(filled) == len(batch):
-        return metric.statistics(batch)
-    table = np.tile(np.asarray(worst, dtype=np.float64), (len(batch), 1))
-    if filled:
-        table[filled] = metric.statistics(batch.take(filled))
-    return table
+def task_of(corpus: Corpus, lang: str | None) -> Task:
+    """What a corpus gives to its metrics."""
+    given = {"source": corpus.sources is not None, "reference": bool(corpus.references)}
+    return Task(frozenset(side for side, there in given.items() if there), lang)
 
 
-def _load(specs: Sequence[str], corpus: Corpus) -> dict[str, Metric]:
-    metrics: dict[str, Metric] = {}
-    have = {"source"} if corpus.sources is not None else set()
-    have |= {"reference"} if corpus.references else set()
-    for spec in specs:
-        if spec in metrics:
-            raise UsageError(f"The metric {spec!r} is asked for twice.")
-        metric = registry.load(spec).resolve(frozenset(have))
-        if missing := sorted(metric.needs - have):
-            flags = {"source": "a source (-s FILE)", "reference": "a reference (-r FILE)"}
-            needed = " and ".join(flags[m] for m in missing)
-            raise UsageError(f"{spec} needs {needed}, and none was given.")
-        metrics[spec] = metric
-    return metrics
+def references_per_segment(corpus: Corpus) -> int:
+    """How many references a segment has; the most, where lists in memory differ in length."""
+    return sum(
+        max((1 if isinstance(cell, str) else len(cell) for cell in column.values or ()), default=1)
+        for column in corpus.references
+    )
+
+
+def _unserved(spec: str, reason: str, names: tuple[str, ...], n: int) -> MetricResult:
+    """A metric that cannot serve the language of the run: no scores, and why."""
+    metric = registry.load(spec)
+    systems = {name: SystemScore(math.nan, np.full(n, np.nan)) for name in names}
+    return MetricResult(
+        metric.name, spec, sign(metric), metric.higher_is_better, systems, unserved=reason
+    )
 
 
 def _unescaped(chunk: Chunk) -> Chunk:
@@ -175,22 +176,22 @@ def _stack(chunk: Chunk, lang: str | None) -> Segments:
 
 
 def _results(
-    metrics: dict[str, Metric],
+    metrics: dict[str, Ready],
     tables: dict[str, FloatArray],
     names: tuple[str, ...],
     skipped: np.ndarray,
-    facts: dict[str, str],
     ci: bool,
     seed: int,
 ) -> dict[str, MetricResult]:
-    objects = list(metrics.values())
+    objects = [ready.metric for ready in metrics.values()]
     kept = [table[:, ~skipped] for table in tables.values()]
     n = kept[0].shape[1]
     several = len(names) > 1
     resampled = bootstrap.resampled_scores(objects, kept, seed=seed) if ci else None
     swapped = paired.p_randomisation(objects, kept, seed=seed) if ci and several else None
     results = {}
-    for j, (spec, metric) in enumerate(metrics.items()):
+    for j, (spec, ready) in enumerate(metrics.items()):
+        metric = ready.metric
         real = metric.system_score(kept[j].sum(axis=1), np.full(len(names), float(n)))
         interval = None if resampled is None else bootstrap.interval(resampled[j])
         p_boot = ranks = None
@@ -212,9 +213,13 @@ def _results(
                 versus,
                 None if ranks is None else ranks[i],
             )
-        signed = signature(metric, facts)
         results[spec] = MetricResult(
-            metric.name, spec, signed, metric.higher_is_better, systems, dict(metric.notes)
+            metric.name,
+            spec,
+            ready.signature,
+            metric.higher_is_better,
+            systems,
+            dict(metric.notes),
         )
     return results
 

@@ -2,7 +2,7 @@
 
 result["bleu"]["online-B"].score      one number
 result["bleu"]["online-B"].ci         (low, high), or None
-result["bleu"]["online-B"].segments   one number a segment, NaN where it is undefined
+result["bleu"]["online-B"].segments   one number per segment, NaN where it is undefined
 result.to_dict()                      the JSON of DESIGN section 4
 """
 
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from mtgauge._version import __version__
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray
+from mtgauge.signature import Signature
 
 T = TypeVar("T")
 
@@ -49,10 +50,11 @@ class MetricResult(Mapping[str, SystemScore]):
 
     name: str
     spec: str
-    signature: str
+    signature: Signature
     higher_is_better: bool
     systems: dict[str, SystemScore]
     notes: dict[str, int] = field(default_factory=dict)
+    unserved: str | None = None  # why there are no scores for this language
 
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
@@ -125,10 +127,12 @@ def _metric_dict(metric: MetricResult, segments: bool) -> dict[str, Any]:
     return {
         "name": metric.name,
         "spec": metric.spec,
-        "signature": metric.signature,
+        "signature": metric.signature.short,
+        "signature_full": metric.signature.full,
         "higher_is_better": metric.higher_is_better,
         "systems": {name: _system_dict(s, segments) for name, s in metric.systems.items()},
         "notes": metric.notes,
+        **({} if metric.unserved is None else {"reason": metric.unserved}),
     }
 
 

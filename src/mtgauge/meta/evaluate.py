@@ -34,7 +34,44 @@ def evaluate(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> tuple[list[Row], list[Comparison]]:
-    """A row for each metric, and which metric is better than which."""
+    """A row for each metric, and which metric is better than which.
+
+    A metric that cannot serve the language pair has a row without numbers, and takes no part in
+    the comparison.
+    """
+    served = [item for item in scores if item.unserved is None]
+    rows, comparisons = _served(judgements, served, level, test, resamples, seed)
+    left = iter(rows)
+    every = [next(left) if s.unserved is None else _unserved(judgements, s, level) for s in scores]
+    return every, comparisons
+
+
+def _unserved(judgements: Judgements, item: Scores, level: Level) -> Row:
+    reason = str(item.unserved)
+    return Row(
+        metric=item.metric,
+        signature=item.signature,
+        data=judgements.data,
+        lp=judgements.lp,
+        level=level,
+        n=0,
+        values={},
+        outcomes=(reason,),
+        dataset=judgements.dataset,
+        unserved=reason,
+    )
+
+
+def _served(
+    judgements: Judgements,
+    scores: Sequence[Scores],
+    level: Level,
+    test: significance.Test,
+    resamples: int,
+    seed: int,
+) -> tuple[list[Row], list[Comparison]]:
+    if not scores:
+        return [], []
     if level == "system":
         human, tables, outcomes = _system_points(judgements, scores)
     else:

@@ -33,8 +33,10 @@ from mtgauge.data import readers
 from mtgauge.data.segments import Segments
 from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import make_ready
 from mtgauge.errors import InputError, UsageError
-from mtgauge.signature import signature
+from mtgauge.metric import Task
+from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.correlation import FloatArray
 from mtgauge.text.words import longest_match, unicode_words
@@ -48,7 +50,7 @@ class Probe:
 
     probe: str
     metric: str
-    signature: str
+    signature: Signature
     lp: str | None
     d: FloatArray  # NaN where a score is undefined
     coverage: float | None = None  # share of source words the dictionary knows
@@ -74,7 +76,8 @@ class Probe:
         return {
             "probe": self.probe,
             "metric": self.metric,
-            "signature": self.signature,
+            "signature": self.signature.short,
+            "signature_full": self.signature.full,
             "lp": self.lp,
             "n": len(known),
             "share": self.share if len(known) else None,
@@ -98,20 +101,21 @@ def probe(
     progress: Callable[[int], object] | None = None,
 ) -> Probe:
     """d of a metric that looks at the source alone; one that needs a reference is refused."""
-    metric = registry.load(spec).resolve(frozenset({"source"}))
-    if "reference" in metric.needs:
+    asked = registry.load(spec)
+    if "reference" in asked.needs:
         raise UsageError(
             f"{spec} compares with the reference, which every other text differs from: probes are "
             "for metrics without references (such as xmoverscore, cosine, kobe)."
         )
     if not len(sources) == len(references) == len(worse):
         raise UsageError("A probe needs as many references and worse texts as sources.")
-    size = len(sources)
+    ready = make_ready(spec, Task(frozenset({"source"}), lang))
+    metric, size = ready.metric, len(sources)
     batch = Segments([*references, *worse], [*sources, *sources], None, lang)
     parts = []
     for start in range(0, 2 * size, local.CHUNK):
         chunk = batch.take(range(start, min(start + local.CHUNK, 2 * size)))
-        rows = local.rows(metric, chunk) if cache is None else cache.rows(metric, chunk)
+        rows = metric.rows(chunk) if cache is None else cache.rows(ready, chunk)
         parts.append(metric.segment_score(rows))
         if progress is not None:
             progress(len(chunk))
@@ -119,15 +123,14 @@ def probe(
     if not metric.higher_is_better:
         scores = -scores
     d = scores[size:] - scores[:size]
-    facts = {"lang": lang or "none"}
-    return Probe(name, spec, signature(metric, facts), lang, d, coverage)
+    return Probe(name, spec, ready.signature, lang, d, coverage)
 
 
 # Worse texts
 
 
 def read_dictionary(path: str | Path) -> Dictionary:
-    """Word pairs, `foreign english` a line by space or tab (MUSE); entries keep their order."""
+    """Word pairs, one per line, by space or tab (MUSE); entries keep their order."""
     path = Path(path)
     readers.must_exist(path)
     found: Dictionary = {}

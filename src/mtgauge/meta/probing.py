@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
+from mtgauge import registry
 from mtgauge.data import checks, judgements
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import check_device
 from mtgauge.errors import UsageError
 from mtgauge.meta import probes
 from mtgauge.meta.probes import Dictionary, Probe
@@ -80,6 +82,7 @@ def run(
         raise UsageError("The w2w probe translates word by word: give --dictionary FILE (MUSE).")
     if dictionary is not None and len(translations) > 1:
         raise UsageError("A dictionary is for one language pair: choose it with -l, e.g. -l de-en.")
+    check_device(registry.load(spec) for spec in metrics)
     words = None if dictionary is None else probes.read_dictionary(dictionary)
     return [
         probes.probe(

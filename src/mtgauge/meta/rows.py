@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.engine.result import number
+from mtgauge.signature import Signature, over
 from mtgauge.stats.bootstrap import interval
 from mtgauge.stats.correlation import FloatArray
 
@@ -26,7 +27,7 @@ class Row:
     """One metric, data set, language pair and level."""
 
     metric: str
-    signature: str
+    signature: Signature
     data: str
     lp: str
     level: str
@@ -39,6 +40,7 @@ class Row:
     dataset: str | None = None
     over: tuple[str, ...] = ()  # the pairs an average is made of
     paper: list[dict[str, Any]] | None = None
+    unserved: str | None = None  # why the metric has no scores for this language pair
     draws: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,7 +49,8 @@ class Row:
         low_high = self.intervals.get("pearson")
         return {
             "metric": self.metric,
-            "signature": self.signature,
+            "signature": self.signature.short,
+            "signature_full": self.signature.full,
             "data": self.data,
             "lp": self.lp,
             "level": self.level,
@@ -58,6 +61,7 @@ class Row:
             "kendall": numbers["kendall"],
             "tau_wmt": numbers["tau_wmt"],
             "paper": self.paper,
+            **({} if self.unserved is None else {"reason": self.unserved}),
         }
 
 
@@ -94,7 +98,8 @@ def average(rows: Sequence[Row]) -> list[Row]:
         groups.setdefault((row.metric, row.data, row.level, name), []).append(row)
     found = []
     for (metric, data, level, name), members in groups.items():
-        if len(members) < 2:
+        served = [row for row in members if row.unserved is None]
+        if len(members) < 2 or not served:
             continue
         values, draws, chance, outcomes = {}, {}, {}, []
         for statistic in dict.fromkeys(s for row in members for s in row.values):
@@ -111,7 +116,7 @@ def average(rows: Sequence[Row]) -> list[Row]:
         found.append(
             Row(
                 metric=metric,
-                signature=members[0].signature.replace(f"|lang:{members[0].lp}|", f"|lang:{name}|"),
+                signature=over([row.signature for row in served], name),
                 data=data,
                 lp=name,
                 level=level,
@@ -119,7 +124,7 @@ def average(rows: Sequence[Row]) -> list[Row]:
                 values=values,
                 intervals=intervals(draws),
                 chance=chance,
-                pairs={s: sum(r.pairs.get(s, 0) for r in members) for s in members[0].pairs},
+                pairs={s: sum(r.pairs.get(s, 0) for r in served) for s in served[0].pairs},
                 outcomes=tuple(outcomes),
                 dataset=members[0].dataset,
                 over=tuple(r.lp for r in members),

@@ -10,7 +10,7 @@ Work goes in chunks through the row cache, so an interrupted run goes on where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,10 +19,11 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.judgements import FloatArray, IntArray, Judgements
 from mtgauge.engine import local
-from mtgauge.engine.cache import RowCache, corpus_digest
-from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import Metric
-from mtgauge.signature import signature
+from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import make_ready
+from mtgauge.errors import InputError, LanguageError
+from mtgauge.metric import Metric, Task
+from mtgauge.signature import Signature, sign
 
 Level = Literal["segment", "system"]
 
@@ -32,10 +33,11 @@ class Scores:
     """One metric on one set of judgements, higher is better: distances are negated already."""
 
     metric: str  # the spec, or the name of scores from elsewhere
-    signature: str
+    signature: Signature
     segments: FloatArray  # (rows of the judgements,), NaN where not scored
     systems: dict[str, float]
     notes: dict[str, int] = field(default_factory=dict)  # what the metric counted while scoring
+    unserved: str | None = None  # why there are no scores for this language pair
 
 
 def score(
@@ -47,36 +49,38 @@ def score(
     unescape: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Scores:
-    """Scores of the translations that the level needs, in chunks, through the cache."""
-    metric = registry.load(spec) if isinstance(spec, str) else spec
+    """Scores of the translations that the level needs, in chunks, through the cache.
+
+    A metric that cannot serve the language pair has no scores, and says why.
+    """
+    asked = registry.load(spec) if isinstance(spec, str) else spec
     name = spec if isinstance(spec, str) else registry.spec_of(spec)
     texts = judgements.segments(unescape=unescape)
     wanted = _wanted(judgements, level)
     batch = texts.take(wanted.tolist())
-    have = sides(judgements)
-    metric = metric.resolve(have)
-    if lacking := sorted(metric.needs - have):
-        raise UsageError(
-            f"{name} needs the {' and the '.join(lacking)}, and {judgements.data} has none."
+    try:
+        ready = make_ready(
+            asked,
+            Task.of(texts),
+            references=lambda: _references(judgements.sids, texts.references or []),
+            number=max((len(row) for row in texts.references or ()), default=0),
+            facts=local.UNESCAPED if unescape else None,
         )
-    corpus = ""
-    if metric.needs_corpus:
-        metric = metric.clone()
-        references = _references(judgements.sids, texts.references or [])
-        corpus = corpus_digest(references)
-        metric.fit(references)
+    except LanguageError as error:
+        nothing = np.full(len(judgements), np.nan)
+        facts = {"lang": judgements.lp}
+        return Scores(name, sign(asked, facts), nothing, {}, unserved=str(error))
+    metric = ready.metric
     parts = []
-    before = 0 if cache is None else cache.misses
     for start in range(0, len(batch), local.CHUNK):
         chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
-        found = local.rows(metric, chunk) if cache is None else cache.rows(metric, chunk, corpus)
-        parts.append(found)
+        parts.append(metric.rows(chunk) if cache is None else cache.rows(ready, chunk))
         if progress is not None:
             progress(len(chunk))
     rows = np.concatenate(parts)
-    sign = 1.0 if metric.higher_is_better else -1.0
+    direction = 1.0 if metric.higher_is_better else -1.0
     segments = np.full(len(judgements), np.nan)
-    segments[wanted] = sign * metric.segment_score(rows)
+    segments[wanted] = direction * metric.segment_score(rows)
     systems: dict[str, float] = {}
     if level == "system":
         place = np.full(len(judgements), -1)
@@ -85,20 +89,15 @@ def score(
             mine = place[members][place[members] >= 0]
             if len(mine):
                 total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
-                systems[system] = sign * float(total[0])
-    facts = {"lang": judgements.lp} | ({"unescape": "on"} if unescape else {})
-    if cache is None:
-        signed = signature(metric, facts)
-    else:
-        fresh = cache.misses > before
-        signed = cache.signature(metric, judgements.lp, corpus, facts, fresh)
-    return Scores(name, signed, segments, systems, dict(metric.notes))
+                systems[system] = direction * float(total[0])
+    return Scores(name, ready.signature, segments, systems, dict(metric.notes))
 
 
-def sides(judgements: Judgements) -> frozenset[str]:
-    """What a metric may look at: source, reference or both."""
-    have = {"source"} if judgements.sources is not None else set()
-    return frozenset(have | ({"reference"} if judgements.references is not None else set()))
+def refuse_nothing_served(scored: Iterable[Sequence[Scores]]) -> None:
+    """A run in which no metric can serve any language pair is an error."""
+    each = [one for scores in scored for one in scores]
+    if each and all(one.unserved is not None for one in each):
+        raise LanguageError(str(each[0].unserved))
 
 
 def external(
@@ -111,7 +110,7 @@ def external(
     names = dict.fromkeys([*judgements.scores, *judgements.system_scores])
     found = []
     for name in names:
-        sign = -1.0 if name in lower else 1.0
+        direction, higher = (-1.0, "no") if name in lower else (1.0, "yes")
         segments = judgements.scores.get(name)
         systems = judgements.system_scores.get(name, {})
         if segments is not None and not systems:  # the shared tasks' way from segments to systems
@@ -125,9 +124,9 @@ def external(
         found.append(
             Scores(
                 name,
-                f"{name}|from:file|higher_is_better:{'no' if name in lower else 'yes'}",
-                np.full(len(judgements), np.nan) if segments is None else sign * segments,
-                {system: sign * value for system, value in systems.items()},
+                Signature(name, facts={"from": "file", "higher_is_better": higher}),
+                np.full(len(judgements), np.nan) if segments is None else direction * segments,
+                {system: direction * value for system, value in systems.items()},
             )
         )
     return found
@@ -152,7 +151,7 @@ def _wanted(judgements: Judgements, level: Level) -> IntArray:
 
 
 def _references(sids: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[str]:
-    """Every reference of the set once a segment, to fit a metric on."""
+    """Every reference of the set once per segment, to fit a metric on."""
     seen: set[str] = set()
     found: list[str] = []
     for sid, row in zip(sids, references, strict=True):

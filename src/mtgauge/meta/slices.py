@@ -20,6 +20,7 @@ import numpy as np
 from mtgauge.data.judgements import IntArray, Judgements
 from mtgauge.errors import UsageError
 from mtgauge.meta.scoring import Scores
+from mtgauge.signature import over
 
 By = Literal["length", "quality", "system"]
 LENGTHS = (10, 20, 30, 40)  # words of the reference, or of the source
@@ -87,5 +88,8 @@ def pooled(
     for name in names:
         parts = [next(s for s in column if s.metric == name) for column in scores]
         segments = np.concatenate([p.segments for p in parts])
-        found.append(Scores(name, parts[0].signature, segments, {}))
+        served = [p for p in parts if p.unserved is None]
+        signature = over([p.signature for p in served or parts], "pooled")
+        unserved = None if served else parts[0].unserved
+        found.append(Scores(name, signature, segments, {}, unserved=unserved))
     return whole, found

@@ -22,12 +22,13 @@ from mtgauge.data import checks, judgements, mtme, scores
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.ready import check_device
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.meta import slices, tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import Comparison, Row, average
-from mtgauge.meta.scoring import Level, Scores, external, score, sides
+from mtgauge.meta.scoring import Level, Scores, external, refuse_nothing_served, score
 from mtgauge.meta.significance import Test
 from mtgauge.metric import Metric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
@@ -112,7 +113,7 @@ class Findings:
             {
                 **{key: getattr(row, key) for key in ("metric", "data", "lp", "level", "n")},
                 **row.values,
-                "signature": row.signature,
+                "signature": row.signature.short,
             }
             for row in self.rows
         )
@@ -271,6 +272,7 @@ def _load(plan: Plan, found: Findings) -> dict[str, Metric]:
             found.missing[spec] = "left out here (--surface)."
         else:
             metrics[spec] = metric
+    check_device(metrics.values())
     return metrics
 
 
@@ -283,16 +285,12 @@ def _score(
     progress: Progress | None,
 ) -> None:
     """Scores of every metric on every language pair, into `found.scored`."""
-    resolved: dict[tuple[str, frozenset[str]], Metric] = {}
     for item in data:
         its_scores = external(item, found.level, plan.lower)
         for spec, metric in metrics.items():
             if spec in found.missing:
                 continue
-            # one instance for all language pairs, so that a model is loaded once
-            key = (spec, sides(item))
             try:
-                metric = resolved.setdefault(key, metric.resolve(key[1]))
                 one = score(
                     item,
                     metric,
@@ -308,6 +306,7 @@ def _score(
                 continue
             its_scores.append(replace(one, metric=spec))
         found.scored.append((item, its_scores))
+    refuse_nothing_served(scores for _, scores in found.scored)
 
 
 def _parts(found: Findings, plan: Plan) -> Iterator[tuple[Judgements, list[Scores]]]:

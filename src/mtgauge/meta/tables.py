@@ -169,7 +169,7 @@ def _entry(printed: Printed, cell: Cell, row: Row) -> dict[str, Any]:
     elif cell.note in _HIDES_SIGN:
         ours = abs(ours)
     made = recipe(printed)
-    if not row.signature.startswith(f"{row.metric}|from:file") and row.metric != made.spec:
+    if not row.signature.from_file and row.metric != made.spec:
         notes.append(f"the paper's is {made.spec}")
     difference = None if cell.value is None or math.isnan(ours) else ours - cell.value
     return {
@@ -204,7 +204,7 @@ def _cell(printed: Printed, row: Row) -> Cell | None:
 
 def same_metric(row: Row, printed: Printed) -> bool:
     """Whether our metric is the printed one, whatever weights it was given."""
-    if row.signature.startswith(f"{row.metric}|from:file"):
+    if row.signature.from_file:
         return same_name(row.metric, printed.metric)
     made = recipe(printed)
     ours = _features(row.metric)

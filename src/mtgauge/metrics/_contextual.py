@@ -9,20 +9,17 @@ text stand together, so it is encoded in one window only. While the next window 
 thread makes units of the last one and compares them, so that transport does not hold up a GPU.
 
 A subclass states `side` ("source" or "reference"), writes `units` and `compare`, and has the
-parameters `encoder`, `layer`, `unescape` and `lowercase`.
+options `encoder`, `layer`, `unescape` and `lowercase`. `resolve` settles layer and case.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.ragged import IntArray, distinct
@@ -30,13 +27,12 @@ from mtgauge.encode.sentence.encoders import SentenceEncoder
 from mtgauge.encode.tokens.encoder import Encoder, TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Metric
-from mtgauge.metrics._presets import PresetMetric
+from mtgauge.metric import FloatArray, Task, model_label
+from mtgauge.metrics._presets import Case, PresetMetric, cleaner, settled_case
+from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 
 WINDOW = 1024  # pairs
 TOLERANCE = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # by what the encoder computes in
-Case = Literal["auto", "on", "off"]
-MultiReference = Literal["best", "mean"]
 
 
 class ContextualMetric(PresetMetric):
@@ -45,6 +41,7 @@ class ContextualMetric(PresetMetric):
 
     encoder: str
     layer: int | None
+    lowercase: Case | None
     multi_ref: MultiReference = "best"
 
     @property
@@ -55,7 +52,22 @@ class ContextualMetric(PresetMetric):
     def tolerance(self) -> float:  # type: ignore[override]
         return TOLERANCE[self.model.dtype]
 
-    def units(self, tokens: TokenVectors, side: str) -> Units:
+    @property
+    def uses_device(self) -> bool:
+        return not self.encoder.startswith("static:")
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        warn_of_language(self.name, self.model, task, self.side)
+        settled.layer = self.model.resolve(self.last_layer)[0]
+        settled.lowercase = settled_case(self.options.lowercase, *self.case_advice())
+        return settled
+
+    def case_advice(self) -> tuple[bool, ...]:
+        """Whether the models that read the texts want them in lower case."""
+        return (self.model.lowercase,)
+
+    def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         """Units of distinct texts; `side` is "source", "reference" or "hypothesis"."""
         raise NotImplementedError
 
@@ -64,21 +76,22 @@ class ContextualMetric(PresetMetric):
         raise NotImplementedError
 
     def statistics(self, batch: Segments) -> FloatArray:
-        pairs, rows = self.pairs(batch)
+        pairs, owner = self.pairs(batch)
         unique, index = distinct(pairs)
-        values = self.score_pairs(unique, batch)
-        return reduce_pairs(self, values[index], rows, len(batch), self.multi_ref)
+        values = self.score_pairs(unique, batch)[index]
+        return one_row_each(values, owner, self.multi_ref, self.segment_score(values))
 
     # pairs
 
     def pairs(self, batch: Segments) -> tuple[list[tuple[str, str]], IntArray]:
-        """(left, right) texts as the encoder sees them, and the row that each belongs to."""
+        """(left, right) texts as the encoder sees them, and the segment that each belongs to."""
         clean = cleaner(self.options, self.model.lowercase)
-        return text_pairs(self.name, batch, self.side, clean)
+        lefts, owner = compared_with(self.name, batch, self.side)
+        rights = (batch.hypotheses[i] for i in owner.tolist())
+        return [(clean(x), clean(y)) for x, y in zip(lefts, rights, strict=True)], owner
 
     def score_pairs(self, pairs: list[tuple[str, str]], batch: Segments) -> FloatArray:
         """(p, k) scores of distinct pairs, window by window."""
-        warn_of_language(self, self.model, batch, self.side)
         values = np.empty((len(pairs), len(self.columns)))
         left_lang = batch.source_lang if self.side == "source" else batch.target_lang
         order = np.argsort(distinct([left for left, _ in pairs])[1], kind="stable")
@@ -93,7 +106,7 @@ class ContextualMetric(PresetMetric):
                 if running is not None:
                     running.result()
                 running = worker.submit(
-                    self._fill, values, window, left_tokens, lefts, right_tokens, rights
+                    self._fill, values, window, left_tokens, lefts, right_tokens, rights, batch.lang
                 )
             if running is not None:
                 running.result()
@@ -107,10 +120,11 @@ class ContextualMetric(PresetMetric):
         lefts: IntArray,
         right_tokens: TokenVectors,
         rights: IntArray,
+        lang: str | None,
     ) -> None:
         """Scores of one window; a pair with a side that has no unit keeps the worst value."""
-        left = self.units(left_tokens, self.side)
-        right = self.units(right_tokens, "hypothesis")
+        left = self.units(left_tokens, self.side, lang)
+        right = self.units(right_tokens, "hypothesis", lang)
         worst = self.empty_pair
         full = (np.diff(left.offsets)[lefts] > 0) & (np.diff(right.offsets)[rights] > 0)
         values[window[~full]] = worst
@@ -137,10 +151,15 @@ class ContextualMetric(PresetMetric):
     def model(self) -> Encoder:
         return load_encoder(self.encoder)
 
-    def layers(self) -> int | tuple[int, ...]:
+    @property
+    def last_layer(self) -> int:
         """The layer in force: the option, or what the encoder's card advises for this side."""
         layer: int | None = self.options.layer
         return self.model.default_layer[self.side] if layer is None else layer
+
+    def layers(self) -> int | tuple[int, ...]:
+        """The layers whose vectors are compared."""
+        return self.last_layer
 
     def encode(self, texts: list[str], lang: str | None) -> TokenVectors:
         tokens = self.model.encode(texts, self.layers(), lang)
@@ -152,10 +171,9 @@ class ContextualMetric(PresetMetric):
         return tokens
 
     def versions(self) -> dict[str, str]:
-        """The model in force, as name@fingerprint/layer, and its precision, for the signature."""
+        """The model, as name@fingerprint, and its precision."""
         model = self.model
-        layers = "+".join(map(str, model.resolve(self.layers())))
-        return {"model": f"{model.name}@{model.fingerprint[:8]}/{layers}", "dtype": model.dtype}
+        return {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
 
     def labels(self, units: Units, text: str) -> tuple[str, ...]:
         """What to show for the units of one text."""
@@ -166,73 +184,15 @@ class ContextualMetric(PresetMetric):
         )
 
 
-def text_pairs(
-    name: str, batch: Segments, side: str, clean: Callable[[str], str]
-) -> tuple[list[tuple[str, str]], IntArray]:
-    """(left, right) for every hypothesis and each of its left texts, and the rows of the pairs."""
-    if side == "source":
-        if batch.sources is None:
-            raise UsageError(f"{name} needs the source texts: give them with -s.")
-        lefts: Sequence[tuple[str, ...]] = [(source,) for source in batch.sources]
-    else:
-        if batch.references is None:
-            raise UsageError(f"{name} needs references: give them with -r.")
-        lefts = batch.references
-    counts = [len(row) for row in lefts]
-    if not all(counts):
-        raise UsageError(f"{name}: segment {counts.index(0) + 1} has no reference.")
-    rows = np.repeat(np.arange(len(batch)), counts)
-    pairs = [
-        (clean(left), clean(right))
-        for row, right in zip(lefts, batch.hypotheses, strict=True)
-        for left in row
-    ]
-    return pairs, rows
-
-
-def reduce_pairs(
-    metric: Metric, values: FloatArray, rows: IntArray, n: int, multi_ref: MultiReference
-) -> FloatArray:
-    """From pairs to rows: the best reference by segment score, or the mean over references.
-
-    Every row has at least one pair, in order of rows.
-    """
-    if len(values) == n:
-        return values
-    if multi_ref == "mean":
-        sums = np.zeros((n, values.shape[1]))
-        np.add.at(sums, rows, values)
-        return np.asarray(sums / np.bincount(rows, minlength=n)[:, None])
-    order = np.lexsort((metric.segment_score(values), rows))  # a row's last pair is its best
-    last = np.append(rows[order][1:] != rows[order][:-1], True)
-    return np.asarray(values[order[last]])
-
-
-def warn_of_language(
-    metric: Metric, encoder: Encoder | SentenceEncoder, batch: Segments, side: str
-) -> None:
-    """Warn, once for a pair, of a language that the encoder does not know."""
-    warned: set[str] = metric.__dict__.setdefault("_warned", set())
-    if not batch.lang or not encoder.languages or batch.lang in warned:
+def warn_of_language(name: str, encoder: Encoder | SentenceEncoder, task: Task, side: str) -> None:
+    """Warn of a language that the encoder does not know."""
+    if not task.lang or not encoder.languages:
         return
-    warned.add(batch.lang)
-    wanted = {batch.target_lang} | ({batch.source_lang} if side == "source" else set())
+    wanted = {task.target_lang} | ({task.source_lang} if side == "source" else set())
     unknown = sorted(str(x) for x in wanted - set(encoder.languages))
     if unknown:
         warnings.warn(
-            f"{metric.name}: the encoder {encoder.name} was not trained on {', '.join(unknown)}; "
+            f"{name}: the encoder {encoder.name} was not trained on {', '.join(unknown)}; "
             f"it knows {', '.join(encoder.languages)}. Scores may be noise.",
             stacklevel=2,
         )
-
-
-def cleaner(options: SimpleNamespace, advice: bool) -> Callable[[str], str]:
-    """The text as a model sees it: HTML escapes undone (some are double), case by option."""
-    lower = advice if options.lowercase == "auto" else options.lowercase == "on"
-
-    def clean(text: str) -> str:
-        if options.unescape:
-            text = unescape(text)
-        return text.lower() if lower else text
-
-    return clean

@@ -3,14 +3,16 @@
     idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
 
 A piece that no text contains has log(M + 1). The texts are `off` (all weights 1), `references`
-(those of the run, through `fit`) or a file, one a line. Where all weights of a text are 0, as with
-a corpus of one text, they count as equal.
+(those of the run, through `fit`) or a file, one per line. Where all weights of a text are 0, as
+with a corpus of one text, they count as equal.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -19,8 +21,9 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
 from mtgauge.encode.tokens.encoder import Tokens
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray
-from mtgauge.metrics._contextual import ContextualMetric, cleaner
+from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics._contextual import ContextualMetric
+from mtgauge.metrics._presets import cleaner
 
 BLOCK = 4096  # texts
 
@@ -37,15 +40,36 @@ class IdfMixin(ContextualMetric):
     def needs_corpus(self) -> bool:
         return "references" in self.idf_sources
 
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        settled.read_idf()
+        return settled
+
     def statistics(self, batch: Segments) -> FloatArray:
         # before the windows, whose units are made beside the encoder: one tokenizer, one thread
-        for source in self.idf_sources:
-            if source not in ("off", "references", *self.__dict__.get("_idf", {})):
-                self.learn_idf(_read(source), source)
+        self.read_idf()
         return super().statistics(batch)
 
+    def read_idf(self) -> None:
+        """Document frequencies of the files that are named, unless they are known."""
+        for source in self._files():
+            if source not in self.__dict__.get("_idf", {}):
+                self.learn_idf(_read(source), source)
+
+    def _files(self) -> list[str]:
+        return [s for s in dict.fromkeys(self.idf_sources) if s not in ("off", "references")]
+
+    def fit(self, references: Iterable[str]) -> None:
+        self.learn_idf(references)
+
+    def versions(self) -> dict[str, str]:
+        """A file of texts is named by its digest."""
+        digests = [hashlib.sha256("\n".join(_read(s)).encode()).hexdigest()[:8]
+                   for s in self._files()]  # fmt: skip
+        return super().versions() | ({"idf_sha256": "+".join(digests)} if digests else {})
+
     def learn_idf(self, texts: Iterable[str], source: str = "references") -> None:
-        """Document frequencies of `texts`, kept as one weight a token id, by their source."""
+        """Document frequencies of `texts`, kept as one weight per token id, by their source."""
         clean = cleaner(self.options, self.model.lowercase)
         rows = [clean(text) for text in texts]
         counts = np.zeros(len(self.model.vocabulary))
@@ -56,20 +80,17 @@ class IdfMixin(ContextualMetric):
             text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
             pairs = np.unique(np.stack([text, tokens.ids]), axis=1)
             np.add.at(counts, pairs[1], times[pairs[0]])
-        known: dict[str, FloatArray] = self.__dict__.setdefault("_idf", {})
-        known[source] = np.log((len(rows) + 1) / (counts + 1))
+        weights = np.log((len(rows) + 1) / (counts + 1))
+        self.__dict__["_idf"] = self.__dict__.get("_idf", {}) | {source: weights}
 
     def token_weights(self, tokens: Tokens, source: str) -> FloatArray:
-        """One weight a token, by the texts that `source` names; special tokens have none."""
+        """One weight per token, by the texts that `source` names; special tokens have none."""
         if source == "off":
             return np.where(tokens.special, 0.0, 1.0)
-        known: dict[str, FloatArray] = self.__dict__.setdefault("_idf", {})
-        if source not in known:
-            if source == "references":
-                raise UsageError(
-                    f"{self.name}:idf=references must see the references first: call fit."
-                )
-            self.learn_idf(_read(source), source)  # of one segment, by `explain`
+        if source == "references" and source not in self.__dict__.get("_idf", {}):
+            raise UsageError(f"{self.name}:idf=references must see the references first: call fit.")
+        self.read_idf()  # of one segment, by `explain`
+        known: dict[str, FloatArray] = self.__dict__["_idf"]
         return np.where(tokens.special, 0.0, known[source][tokens.ids])
 
 

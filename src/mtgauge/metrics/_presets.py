@@ -9,15 +9,22 @@ shows the values in force, so the signature spells out every switch whatever the
             self.preset, self.ngram = preset, ngram
 
     Example(preset="paper").options.ngram        # 2
+
+`cleaner` is how text is prepared by the switches `unescape` and `lowercase`, which most of them
+have: `lowercase=auto` follows the card of the model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+from mtgauge.data.checks import unescape
 from mtgauge.errors import UsageError
 from mtgauge.metric import Metric
+
+Case = Literal["auto", "on", "off"]
 
 
 class PresetMetric(Metric):
@@ -29,8 +36,15 @@ class PresetMetric(Metric):
         plain = super().defaults()
         return cls._resolve(plain, plain["preset"])
 
+    def baseline(self) -> dict[str, Any]:
+        return self._resolve(super().defaults(), self.preset) | {"preset": self.preset}
+
     def params(self) -> dict[str, Any]:
-        return self._resolve({key: getattr(self, key) for key in self.defaults()}, self.preset)
+        return self._resolve(super().params(), self.preset)
+
+    def changed(self) -> dict[str, Any]:
+        usual = self.defaults()["preset"]
+        return ({"preset": self.preset} if self.preset != usual else {}) | super().changed()
 
     @property
     def options(self) -> SimpleNamespace:
@@ -45,3 +59,22 @@ class PresetMetric(Metric):
             )
         pinned = cls.presets[preset]
         return {k: pinned.get(k) if v is None else v for k, v in values.items()}
+
+
+def settled_case(choice: Case, *advice: bool) -> Case:
+    """`choice`, or for "auto" what all models advise; "auto" still where they disagree."""
+    if choice != "auto" or len(set(advice)) != 1:
+        return choice
+    return "on" if advice[0] else "off"
+
+
+def cleaner(options: SimpleNamespace, advice: bool) -> Callable[[str], str]:
+    """The text as a model sees it: HTML escapes undone (some are double), case by option."""
+    lower = advice if options.lowercase == "auto" else options.lowercase == "on"
+
+    def clean(text: str) -> str:
+        if options.unescape:
+            text = unescape(text)
+        return text.lower() if lower else text
+
+    return clean

@@ -14,15 +14,15 @@ Limits: the range is that of people's judgements of WMT news translation; other 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Metric
+from mtgauge.metric import Explanation, FloatArray, Metric, Task
+from mtgauge.metrics._references import MultiReference
 
 Scale = Literal["z", "100"]
 WORST = -3.0  # training scores are cut there
@@ -34,23 +34,17 @@ BANDS = (
 )
 
 
-def best_or_mean(scores: FloatArray, rows: NDArray[np.int64], n: int, multi_ref: str) -> FloatArray:
-    """One score a segment from one score a reference; `rows` says whose each is."""
-    out = np.full(n, -np.inf if multi_ref == "best" else 0.0)
-    if multi_ref == "best":
-        np.maximum.at(out, rows, scores)
-        return out
-    np.add.at(out, rows, scores)
-    return out / np.bincount(rows, minlength=n)
-
-
 class TrainedMetric(Metric):
     """Base of metrics that predict a human z-score with a model from a folder."""
 
-    model: str
-    scale: Scale
     cost = "encoder"
     tolerance = 2e-3  # int8 activations round differently when a batch's padding changes
+
+    def __init__(self, model: str, view: str, scale: Scale, multi_ref: MultiReference) -> None:
+        self.model = model
+        self.view = view
+        self.scale = scale
+        self.multi_ref = multi_ref
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -59,6 +53,12 @@ class TrainedMetric(Metric):
     @property
     def worst(self) -> float:
         return 0.0 if self.scale == "100" else WORST
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        if self.scale == "100":
+            self._calibration  # noqa: B018  a model without one is refused now
+        return settled
 
     @cached_property
     def folder(self) -> ModelFolder:
@@ -69,7 +69,7 @@ class TrainedMetric(Metric):
         return self.folder.card
 
     def predict(self, batch: Segments) -> FloatArray:
-        """z-scores, (n,)."""
+        """One z-score per segment, (n,)."""
         raise NotImplementedError
 
     def statistics(self, batch: Segments) -> FloatArray:

@@ -1,19 +1,20 @@
 """What metrics on words have in common: their tokeniser, and how a score is explained.
 
-A subclass has the parameters `tokenize` and `lowercase` (or overrides `splitter`) and asks
+A subclass has the options `tokenize` and `lowercase` (or overrides `splitter`) and asks
 `self.splitter(batch.target_lang)` for the function from text to words. `tokenize=auto` is
-sacrebleu's choice for the target language; what it came to stands in the signature as `tok`.
+sacrebleu's choice for the target language: `resolve` settles it, and the signature names it.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
+from typing import Self
 
 from mtgauge.data.segments import Segments
-from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import Explanation, Link, Metric
-from mtgauge.metrics._distinct import distinct
+from mtgauge.errors import ResourceError
+from mtgauge.metric import Explanation, Link, Metric, Task
+from mtgauge.metrics._references import MultiReference, distinct
 from mtgauge.text.words import tokenizer
 
 Words = list[str]
@@ -28,14 +29,17 @@ class WordMetric(Metric):
 
     def splitter(self, target_lang: str | None) -> Callable[[str], Words]:
         """Text to words, as sacrebleu prepares a segment: lower-case, strip the end, tokenise."""
-        self._tok = tokenizer_name(self.tokenize, target_lang)
-        split = tokenizer(self._tok)
+        split = tokenizer(tokenizer_name(self.tokenize, target_lang))
         if self.lowercase:
             return lambda text: split(text.lower().rstrip())
         return lambda text: split(text.rstrip())
 
-    def versions(self) -> dict[str, str]:
-        return {"tok": self.__dict__.get("_tok", self.tokenize)}
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        if "tokenize" in self.defaults():
+            settled.tokenize = tokenizer_name(self.tokenize, task.target_lang)
+            tokenizer(settled.tokenize)  # one that is not there is refused now
+        return settled
 
     def explain(self, segment: Segments) -> Explanation:
         """The statistics by name, and which words of the nearest reference were found where."""
@@ -55,6 +59,20 @@ class WordMetric(Metric):
             links=links[nearest],
             facts=facts | {"reference": nearest + 1},
         )
+
+
+class ReferenceWords(WordMetric):
+    """A word metric that compares with one reference at a time."""
+
+    def __init__(
+        self,
+        tokenize: str = "auto",
+        lowercase: bool = False,
+        multi_ref: MultiReference = "best",
+    ) -> None:
+        self.tokenize = tokenize
+        self.lowercase = lowercase
+        self.multi_ref = multi_ref
 
 
 def tokenizer_name(choice: str, target_lang: str | None) -> str:
@@ -94,11 +112,6 @@ def word_links(reference: Words, hypothesis: Words) -> tuple[Link, ...]:
         if i not in found and free.get(word):
             found[i] = free[word].pop()
     return tuple(Link(i, found[i], 1.0, 0.0) for i in sorted(found))
-
-
-def at_least_one(metric: Metric, option: str) -> None:
-    if metric.params()[option] < 1:
-        raise UsageError(f"{metric.name}: {option} must be 1 or more.")
 
 
 def sacrebleu_version() -> str:

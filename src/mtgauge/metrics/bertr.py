@@ -26,8 +26,10 @@ from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import Case, ContextualMetric, MultiReference
+from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._matching import explain_pair, greedy
+from mtgauge.metrics._presets import Case
+from mtgauge.metrics._references import MultiReference
 from mtgauge.registry import metric
 
 
@@ -62,7 +64,7 @@ class BERTr(ContextualMetric):
         """Nothing is found of the reference: 0, below what unrelated texts reach."""
         return 0.0
 
-    def units(self, tokens: TokenVectors, side: str) -> Units:
+    def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         kept = make.keep(tokens, self.model.punctuation)
         return make.build(tokens, kept, np.ones(len(kept)), ngram=1)
 

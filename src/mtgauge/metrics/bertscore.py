@@ -12,12 +12,11 @@ to 1 in each text (Zhang et al., ICLR 2020). BERTr is its recall. Higher is bett
 Preset `bert_score` gives what the package of that name gives with the same model: special tokens
 have no weight but may be matched; by default they take no part. Scores are not rescaled.
 `idf=references` takes document frequencies from the references of the run, so that a segment's
-score depends on the test set; `idf=FILE` from a file of your own, one text a line.
+score depends on the test set; `idf=FILE` from a file of your own, one text per line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,9 +27,11 @@ from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import Case, ContextualMetric, MultiReference
+from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import GREEDY, explain_pair, greedy
+from mtgauge.metrics._presets import Case
+from mtgauge.metrics._references import MultiReference
 from mtgauge.registry import metric
 
 
@@ -74,7 +75,7 @@ class BERTScore(IdfMixin, ContextualMetric):
     def worst_row(self) -> FloatArray | None:
         return self.empty_pair
 
-    def units(self, tokens: TokenVectors, side: str) -> Units:
+    def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         kept = make.keep(tokens, self.model.punctuation, special=self.options.special == "match")
         return make.build(tokens, kept, self.token_weights(tokens, self.options.idf), ngram=1)
 
@@ -87,9 +88,6 @@ class BERTScore(IdfMixin, ContextualMetric):
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(totals[:, GREEDY[self.score]] / n)
-
-    def fit(self, references: Iterable[str]) -> None:
-        self.learn_idf(references)
 
     def explain(self, segment: Segments) -> Explanation:
         return explain_pair(self, segment, self.score)

@@ -10,7 +10,7 @@ is left out of the mean of that segment.
 
     load("blend")                                              # chrF and KoBE
     load("blend:components='kobe;xmoverscore',centres=0.85;0.3,scales=0.3;0.1,weights=1;2")
-    Blend.fitted(("chrf", "kobe"), [(batch, human)])           # all three from judged segments
+    fit_blend(("chrf", "kobe"), [(batch, human)])              # all three from judged segments
 
 The default's figures are those of WMT15 and WMT16: `mtgauge train blend --train da15.tsv.gz
 da16.tsv.gz` prints them, and the same with `--components kobe xmoverscore` or any others gives the
@@ -20,17 +20,17 @@ z-scores have no natural unit, so compare them only under one signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Annotated, Self
 
 import numpy as np
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray, Metric
+from mtgauge.errors import UsageError
+from mtgauge.metric import FloatArray, Metric, Task
+from mtgauge.options import Range
 from mtgauge.registry import metric
-
-Judged = tuple[Segments, Sequence[float] | FloatArray]
 
 
 @metric("blend")
@@ -42,14 +42,41 @@ class Blend(Metric):
     def __init__(
         self,
         components: tuple[str, ...] = ("chrf", "kobe"),
-        centres: tuple[float, ...] = (52.1679, 0.8873),
-        scales: tuple[float, ...] = (16.2665, 0.2526),
-        weights: tuple[float, ...] = (0.5684, 0.0587),
+        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8873),
+        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2526),
+        weights: Annotated[tuple[float, ...], Range(0)] = (0.5684, 0.0587),
     ) -> None:
         self.components = components
         self.centres = centres
         self.scales = scales
         self.weights = weights
+
+    def check(self) -> None:
+        super().check()
+        sizes = {len(x) for x in (self.components, self.centres, self.scales, self.weights)}
+        if sizes != {len(self.components)} or not self.components:
+            raise UsageError(
+                "blend: components, centres, scales and weights must have the same length."
+            )
+        if any(registry.split_spec(spec)[0] == self.name for spec in self.components):
+            raise UsageError("blend: a blend cannot be a component of a blend.")
+        self._parts()
+
+    def resolve(self, task: Task) -> Self:
+        """The components, settled; their specs say how."""
+        parts = [part.resolve(task) for part in self._parts()]
+        components = tuple(registry.spec_of(part) for part in parts)
+        return super().resolve(task).settled(components=components, _loaded=parts)
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        known = [part.languages for part in self._parts()]
+        each = [languages for languages in known if languages is not None]
+        return frozenset.intersection(*each) if each else None
+
+    @property
+    def uses_device(self) -> bool:
+        return any(part.uses_device for part in self._parts())
 
     @property
     def needs(self) -> frozenset[str]:
@@ -93,16 +120,22 @@ class Blend(Metric):
                 part.fit(texts)
 
     def versions(self) -> dict[str, str]:
-        return {k: v for part in self._parts() for k, v in part.versions().items()}
+        """Those of the components; where two disagree on a key, each under its own name."""
+        each = [(part.name, part.versions()) for part in self._parts()]
+        values: dict[str, set[str]] = {}
+        for _, versions in each:
+            for key, value in versions.items():
+                values.setdefault(key, set()).add(value)
+        return {
+            key if len(values[key]) == 1 else f"{name}.{key}": value
+            for name, versions in each
+            for key, value in versions.items()
+        }
 
     def statistics(self, batch: Segments) -> FloatArray:
         blocks = []
         for part in self._parts():
-            rows = part.statistics(batch)
-            if part.worst_row is not None:
-                empty = [not text.strip() for text in batch.hypotheses]
-                rows[np.array(empty, dtype=bool)] = part.worst_row
-            blocks.append(rows)
+            blocks.append(part.rows(batch))
             self.notes.update(part.notes)
             part.notes.clear()
         return np.concatenate(blocks, axis=1)
@@ -119,35 +152,6 @@ class Blend(Metric):
             np.array([p.system_score(r, n) for p, r in zip(self._parts(), split, strict=True)])
         )
 
-    @classmethod
-    def fitted(
-        cls, components: Sequence[str], judged: Sequence[Judged], equal: bool = False
-    ) -> Blend:
-        """Centres and scales of this data, and the non-negative weights nearest to the humans."""
-        plain = cls(tuple(components), *((1.0,) * len(components),) * 3)
-        if any(len(human) != len(batch) for batch, human in judged):
-            raise UsageError("Fitting a blend needs one judgement a segment.")
-        scores = np.concatenate([plain._scores(batch) for batch, _ in judged], axis=1)
-        human = np.concatenate([np.asarray(row, dtype=np.float64) for _, row in judged])
-        centres, scales = np.nanmean(scores, axis=1), np.nanstd(scores, axis=1)
-        if not (scales > 0).all():
-            raise UsageError("Fitting a blend needs components whose scores vary.")
-        signs = np.array([1.0 if p.higher_is_better else -1.0 for p in plain._parts()])
-        z = signs[:, None] * (scores - centres[:, None]) / scales[:, None]
-        weights = np.ones(len(components))
-        if not equal:
-            # a missing score is the average one: it says nothing for or against the segment
-            weights = _nearest(np.nan_to_num(z).T, (human - human.mean()) / human.std())
-        if not weights.sum() > 0:
-            raise UsageError("None of the components agrees with these judgements: no weights.")
-        values = [tuple(round(float(x), 4) for x in row) for row in (centres, scales, weights)]
-        return cls(tuple(components), *values)
-
-    def _scores(self, batch: Segments) -> FloatArray:
-        """(components, n): the segments' scores by each component."""
-        rows = self._split(self.statistics(batch))
-        return np.array([p.segment_score(r) for p, r in zip(self._parts(), rows, strict=True)])
-
     def _mean(self, scores: FloatArray) -> FloatArray:
         """(components, n) scores to n weighted means of z-scores; missing scores are left out."""
         signs = np.array([1.0 if p.higher_is_better else -1.0 for p in self._parts()])
@@ -163,26 +167,8 @@ class Blend(Metric):
         return np.split(rows, ends, axis=1)
 
     def _parts(self) -> list[Metric]:
-        """The components, loaded once; the parameters are checked here."""
+        """The components, loaded once."""
         if "_loaded" not in self.__dict__:
-            sizes = {len(x) for x in (self.components, self.centres, self.scales, self.weights)}
-            if sizes != {len(self.components)} or not self.components:
-                raise UsageError(
-                    "blend: components, centres, scales and weights must have the same length."
-                )
-            if any(s <= 0 for s in self.scales) or any(w < 0 for w in self.weights):
-                raise UsageError("blend: scales are above 0 and weights are not negative.")
-            if any(registry.split_spec(spec)[0] == self.name for spec in self.components):
-                raise UsageError("blend: a blend cannot be a component of a blend.")
             self.__dict__["_loaded"] = [registry.load(spec) for spec in self.components]
         parts: list[Metric] = self.__dict__["_loaded"]
         return parts
-
-
-def _nearest(columns: FloatArray, target: FloatArray) -> FloatArray:
-    """The weights >= 0 whose sum of columns comes nearest to `target`."""
-    try:
-        from scipy.optimize import nnls
-    except ImportError:
-        raise ResourceError("Fitting weights needs scipy: pip install 'mtgauge[train]'.") from None
-    return np.asarray(nnls(columns, target)[0], dtype=np.float64)

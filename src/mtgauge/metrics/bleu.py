@@ -16,16 +16,16 @@ only with the same tokeniser: the signature names it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
-from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import Ints, distinct
-from mtgauge.metrics._words import WordMetric, at_least_one, sacrebleu_version
+from mtgauge.metrics._references import Ints, distinct
+from mtgauge.metrics._words import WordMetric, sacrebleu_version
+from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
 _DEFAULT_VALUE = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's, after Chen and Cherry (2014)
@@ -48,8 +48,8 @@ class Bleu(WordMetric):
         tokenize: str = "auto",
         lowercase: bool = False,
         smooth: Literal["exp", "floor", "add-k", "none"] = "exp",
-        smooth_value: float | None = None,
-        max_order: int = 4,
+        smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None,
+        max_order: Annotated[int, Range(1)] = 4,
         effective_order: bool = False,
     ) -> None:
         self.tokenize = tokenize
@@ -70,12 +70,9 @@ class Bleu(WordMetric):
         return (0.0, 100.0)
 
     def versions(self) -> dict[str, str]:
-        return super().versions() | {"sacrebleu": sacrebleu_version()}
+        return {"sacrebleu": sacrebleu_version()}
 
     def statistics(self, batch: Segments) -> FloatArray:
-        at_least_one(self, "max_order")
-        if self.smooth_value is not None and self.smooth not in _DEFAULT_VALUE:
-            raise UsageError(f"bleu: smooth={self.smooth} takes no smooth_value; floor, add-k do.")
         work = distinct(batch)
         left, right = work.prepare(self.splitter(batch.target_lang))
         sizes = np.array([len(words) for words in left], dtype=np.int64)

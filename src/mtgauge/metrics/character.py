@@ -17,19 +17,18 @@ similar ones: the authors' script, which the published scores come from, has it 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import distinct
-from mtgauge.metrics._words import WordMetric, Words
+from mtgauge.metrics._references import MultiReference, distinct
+from mtgauge.metrics._words import ReferenceWords, Words
 from mtgauge.registry import metric
 
 
 @metric("character")
-class Character(WordMetric):
+class Character(ReferenceWords):
     summary = "Character edits after shifting words, per character of the translation."
     meaning = (
         "0 to 1, lower is better; 0 is a copy, 1 is nothing in common or an empty translation "
@@ -44,19 +43,16 @@ class Character(WordMetric):
         self,
         tokenize: str = "none",
         lowercase: bool = False,
-        multi_ref: Literal["best", "mean"] = "best",
+        multi_ref: MultiReference = "best",
     ) -> None:
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.multi_ref = multi_ref
+        super().__init__(tokenize, lowercase, multi_ref)
 
     def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch).each_reference()
         left, right = work.prepare(self.splitter(batch.target_lang))
         pairs = zip(left, work.of.tolist(), strict=True)
         score = np.array([character(h, right[k][0]) for h, k in pairs], dtype=np.float64)
-        rows = score[:, None]
-        return work.mean(rows) if self.multi_ref == "mean" else work.best(rows, -score)
+        return work.combine(score[:, None], -score, self.multi_ref)
 
 
 def character(hypothesis: Words, reference: Words) -> float:

@@ -11,13 +11,14 @@ how many times recall counts as much as precision: chrF1, chrF2 (the default), c
 
 The row is (hypothesis, reference, shared) counts of every order. Of several references the one
 with the best F is taken, segment by segment. Limits: characters of a wrong word that happens to
-be spelt alike earn credit; Chinese and Japanese have few characters a sentence, so scores there
+be spelt alike earn credit; Chinese and Japanese have few characters per sentence, so scores there
 are low and coarse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -25,8 +26,9 @@ from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import Pairs, distinct
+from mtgauge.metrics._references import Pairs, distinct
 from mtgauge.metrics._words import WordMetric, sacrebleu_version
+from mtgauge.options import Range
 from mtgauge.registry import metric
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -45,9 +47,9 @@ class Chrf(WordMetric):
 
     def __init__(
         self,
-        char_order: int = 6,
-        word_order: int = 0,
-        beta: float = 2,
+        char_order: Annotated[int, Range(0)] = 6,
+        word_order: Annotated[int, Range(0)] = 0,
+        beta: Annotated[float, Range(0)] = 2,
         lowercase: bool = False,
         whitespace: bool = False,
         eps_smoothing: bool = False,
@@ -58,6 +60,11 @@ class Chrf(WordMetric):
         self.lowercase = lowercase
         self.whitespace = whitespace
         self.eps_smoothing = eps_smoothing
+
+    def check(self) -> None:
+        super().check()
+        if not (self.char_order or self.word_order):
+            raise UsageError("chrf: char_order and word_order are not both 0.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,8 +80,6 @@ class Chrf(WordMetric):
         return {"sacrebleu": sacrebleu_version()}
 
     def statistics(self, batch: Segments) -> FloatArray:
-        if min(self.char_order, self.word_order) < 0 or not (self.char_order or self.word_order):
-            raise UsageError("chrf: char_order and word_order are 0 or more, and not both 0.")
         work = distinct(batch).each_reference()
         rows = np.concatenate(
             [
@@ -83,7 +88,7 @@ class Chrf(WordMetric):
             ],
             axis=1,
         )
-        return work.best(rows, self._score(rows))
+        return work.combine(rows, self._score(rows))
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return self._score(rows)

@@ -15,41 +15,36 @@ Limits: a sentence vector does not see small faults; word order hardly moves a m
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
-from mtgauge.encode.remap.maps import Remap, find_remap
+from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
-from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import (
-    Case,
-    MultiReference,
-    cleaner,
-    reduce_pairs,
-    text_pairs,
-    warn_of_language,
-)
-from mtgauge.metrics._presets import PresetMetric
-from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
+from mtgauge.metric import Explanation, FloatArray, Task, model_label
+from mtgauge.metrics._contextual import warn_of_language
+from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.metrics._language_model import LM_PRESETS
+from mtgauge.metrics._presets import Case, cleaner, settled_case
+from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
+from mtgauge.options import When, group_values
 from mtgauge.registry import metric
 
-_SWITCHES = {"remap_side": "source", "remap_form": "dot"}
 WINDOW = 4096  # texts
 
 
 @metric("cosine")
-class Cosine(PresetMetric):
+class Cosine(CrossLingualMetric):
     summary = "Cosine of sentence vectors of source and translation, plus fluency; no reference."
     meaning = "1 plus the weighted fluency at best; compare systems of one pair only."
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     cost = "encoder"
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "default": LM_PRESETS["default"] | _SWITCHES | {"lm_weight": 0.125},
-        "paper2020": LM_PRESETS["paper2020"] | _SWITCHES | {"lm_weight": 0.1},
+        "default": LM_PRESETS["default"] | REMAP_PRESET | {"lm_weight": 0.125},
+        "paper2020": LM_PRESETS["paper2020"] | REMAP_PRESET | {"lm_weight": 0.1},
     }
 
     def __init__(
@@ -58,76 +53,62 @@ class Cosine(PresetMetric):
         encoder: str = "embedded",
         layer: int | None = None,
         against: Literal["source", "reference"] = "source",
-        multi_ref: MultiReference = "best",
-        remap: str = "none",
-        remap_side: Literal["source", "both"] | None = None,
-        remap_form: Literal["dot", "cosine"] | None = None,
-        lm: str = "embedded",
-        lm_weight: float | None = None,
-        lm_form: Literal["mean", "root"] | None = None,
-        lm_bos: bool | None = None,
-        lm_short: Literal["floor", "zero"] | None = None,
-        lm_given: Literal["auto", "source", "nothing"] | None = None,
-        lm_prior: float | None = None,
+        multi_ref: Annotated[MultiReference, When("against", "reference")] = "best",
         unescape: bool | None = None,
         lowercase: Case | None = None,
+        **shared: Unpack[CrossLingualOptions],
     ) -> None:
         self.preset, self.encoder, self.layer = preset, encoder, layer
         self.against, self.multi_ref = against, multi_ref
-        self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
-        self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short = lm_bos, lm_short
-        self.lm_given, self.lm_prior = lm_given, lm_prior
         self.unescape, self.lowercase = unescape, lowercase
+        self.__dict__.update(group_values(CrossLingualOptions, shared))
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({self.against})
-
-    def resolve(self, have: frozenset[str]) -> Self:
-        """Without sources the language model is given nothing, and the signature says so."""
-        if self.options.lm_given != "auto" or "source" in have:
-            return self
-        return type(self)(**self.params() | {"lm_given": "nothing"})
+        given = self.has_lm and self.options.lm_given == "source"
+        return frozenset({self.against, "source"} if given else {self.against})
 
     @property
-    def has_lm(self) -> bool:
-        return self.lm not in ("off", "none") and self.options.lm_weight != 0
+    def uses_device(self) -> bool:
+        return super().uses_device or not (
+            self.encoder == "use" or self.encoder.startswith("static:")
+        )
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        model = self.model
+        warn_of_language(self.name, model, task, self.against)
+        settled.layer = model.layer if model.layer >= 0 else None
+        advice = [model.lowercase, *([self.lm_term.model.lowercase] if self.has_lm else [])]
+        settled.lowercase = settled_case(self.options.lowercase, *advice)
+        return settled
 
     @property
     def bounds(self) -> tuple[float, float]:
-        if not self.has_lm:
-            return (-1.0, 1.0)
-        weight, (low, high) = self.options.lm_weight, FluencyTerm(self.options).bounds
-        return (-1.0 + weight * low, 1.0 + weight * high)
+        return self.with_fluency(-1.0, 1.0)
 
     @property
     def model(self) -> SentenceEncoder:
         return load_sentence_encoder(self.encoder, self.layer, self.against)
 
     def statistics(self, batch: Segments) -> FloatArray:
-        o = self.options
-        warn_of_language(self, self.model, batch, self.against)
-        pairs, rows = text_pairs(self.name, batch, self.against, cleaner(o, self.model.lowercase))
+        clean = cleaner(self.options, self.model.lowercase)
+        texts, owner = compared_with(self.name, batch, self.against)
+        lefts = [clean(text) for text in texts]
+        rights = [clean(batch.hypotheses[i]) for i in owner.tolist()]
         left_lang = batch.source_lang if self.against == "source" else batch.target_lang
-        remap = self._load_remap(batch)
-        scores = np.empty(len(pairs))
-        for start in range(0, len(pairs), WINDOW):
-            window = pairs[start : start + WINDOW]
-            left = self._vectors([x for x, _ in window], self.against, left_lang, remap)
-            right = self._vectors([y for _, y in window], "hypothesis", batch.target_lang, remap)
-            scores[start : start + WINDOW] = np.einsum("nd,nd->n", left, right)
-        table = reduce_pairs(self, scores[:, None], rows, len(batch), self.multi_ref)
-        if self.has_lm:
-            table[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses, batch.sources)
-        return table
+        remap = self.remap_for(batch.lang)
+        scores = np.empty(len(lefts))
+        for start in range(0, len(lefts), WINDOW):
+            window = slice(start, start + WINDOW)
+            left = self._vectors(lefts[window], self.against, left_lang, remap)
+            right = self._vectors(rights[window], "hypothesis", batch.target_lang, remap)
+            scores[window] = np.einsum("nd,nd->n", left, right)
+        rows = one_row_each(scores[:, None], owner, self.multi_ref, scores)
+        return self.add_fluency(rows, batch)
 
-    def _load_remap(self, batch: Segments) -> Remap | None:
-        if self.remap == "none":
-            return None
-        remap = find_remap(self.remap, batch.lang)
-        remap.check(self.model.fingerprint, self.model.layer, batch.lang, "sentence")
-        return remap
+    def check_remap(self, remap: Remap, lang: str | None) -> None:
+        remap.check(self.model.fingerprint, self.model.layer, lang, "sentence")
 
     def _vectors(
         self, texts: list[str], side: str, lang: str | None, remap: Remap | None
@@ -146,14 +127,9 @@ class Cosine(PresetMetric):
 
     def explain(self, segment: Segments) -> Explanation:
         alone = segment.take([0])
-        facts: dict[str, Any] = {}
-        if self.has_lm:
-            facts["fluency"] = float(
-                FluencyTerm(self.options).scores(alone.hypotheses, alone.sources)[0]
-            )
-            facts["fluency_weight"] = self.options.lm_weight
+        facts = self.fluency_facts(alone)
         score = float(self.statistics(alone)[0, 0])
-        if self.has_lm:
+        if facts:
             facts["cosine"] = score - facts["fluency"] * facts["fluency_weight"]
         left = alone.sources if self.against == "source" else (alone.references or [()])[0]
         return Explanation(
@@ -166,5 +142,5 @@ class Cosine(PresetMetric):
         )
 
     def versions(self) -> dict[str, str]:
-        own = {"model": f"{self.model.name}@{self.model.fingerprint[:8]}/{self.model.layer}"}
-        return own | (FluencyTerm(self.options).versions() if self.has_lm else {})
+        named = {"model": model_label(self.model.name, self.model.fingerprint)}
+        return named | super().versions()

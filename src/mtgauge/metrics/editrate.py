@@ -16,33 +16,21 @@ counts a moved phrase twice over, see `ter`.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import Ints, distinct
-from mtgauge.metrics._words import WordMetric, Words
+from mtgauge.metrics._references import Ints, distinct
+from mtgauge.metrics._words import ReferenceWords, Words
 from mtgauge.registry import metric
 
 
-class _ErrorRate(WordMetric):
+class _ErrorRate(ReferenceWords):
     """Errors over reference words; a subclass says what an error is."""
 
     higher_is_better = False
     columns = ("errors", "ref_words")
-
-    def __init__(
-        self,
-        tokenize: str = "auto",
-        lowercase: bool = False,
-        multi_ref: Literal["best", "mean"] = "best",
-    ) -> None:
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.multi_ref = multi_ref
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -57,9 +45,7 @@ class _ErrorRate(WordMetric):
         left, right = work.prepare(self.splitter(batch.target_lang))
         words = np.array([len(refs[0]) for refs in right], dtype=np.int64)[work.of]
         rows = np.column_stack([self._errors(left, right, work.of), words]).astype(np.float64)
-        if self.multi_ref == "mean":
-            return work.mean(rows)
-        return work.best(rows, -self.segment_score(rows))
+        return work.combine(rows, -self.segment_score(rows), self.multi_ref)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         errors, words = rows[:, 0], rows[:, 1]

@@ -3,7 +3,7 @@
 Token vectors of the reference and of the translation (a learned mix of an encoder's layers) go
 through a BiLSTM; what the two sides share is pooled and a small network predicts the human
 z-score. `ruse` is the cheap baseline: mean vectors instead of a BiLSTM. The formulas, and the
-training, are in `train/context_models.py`; here the models run on onnxruntime.
+training, are in `train/nets/heads.py`; here the models run on onnxruntime.
 
     mtgauge score -t hyp -r ref -m esim bilstm-attention
     mtgauge score -t hyp -r ref -m esim:model=DIR,scale=100
@@ -18,9 +18,8 @@ counted; a head works with the encoder that it was trained on and no other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +28,17 @@ from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
 from mtgauge.encode.batches import token_batches
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray
-from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean
+from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
+from mtgauge.metrics._trained import Scale, TrainedMetric
+from mtgauge.options import When
 from mtgauge.registry import metric
 
 if TYPE_CHECKING:
     from mtgauge.encode.tokens.encoder import Encoder
 
 WINDOW = 512  # pairs whose vectors are in memory at once
-BUDGET = 4096  # padded tokens a batch
+BUDGET = 4096  # padded tokens per batch
 
 
 class ContextMetric(TrainedMetric):
@@ -49,16 +50,22 @@ class ContextMetric(TrainedMetric):
         model: str = "embedded",
         view: Literal["ref", "src"] = "ref",
         scale: Scale = "z",
-        multi_ref: Literal["best", "mean"] = "best",
+        multi_ref: Annotated[MultiReference, When("view", "ref")] = "best",
     ) -> None:
-        self.model = model
-        self.view = view
-        self.scale = scale
-        self.multi_ref = multi_ref
+        super().__init__(model, view, scale, multi_ref)
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"reference" if self.view == "ref" else "source"})
+
+    @property
+    def uses_device(self) -> bool:
+        return not str(self.card["encoder"]).startswith("static:")
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        self.encoder  # noqa: B018  the wrong one is refused now
+        return settled
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -80,25 +87,13 @@ class ContextMetric(TrainedMetric):
         return encoder
 
     def predict(self, batch: Segments) -> FloatArray:
-        others, lang = self._others(batch)
-        rows = np.repeat(np.arange(len(batch)), [len(texts) for texts in others])
-        pairs = [
-            (unescape(text), unescape(batch.hypotheses[i]))
-            for i, texts in enumerate(others)
-            for text in texts
-        ]
+        (side,) = self.needs
+        texts, owner = compared_with(self.name, batch, side)
+        rights = (batch.hypotheses[i] for i in owner.tolist())
+        pairs = [(unescape(x), unescape(y)) for x, y in zip(texts, rights, strict=True)]
+        lang = batch.source_lang if side == "source" else batch.target_lang
         scores = self._score_pairs(pairs, lang, batch.target_lang)
-        return best_or_mean(scores, rows, len(batch), self.multi_ref)
-
-    def _others(self, batch: Segments) -> tuple[Sequence[tuple[str, ...]], str | None]:
-        """What each translation is compared with, and its language."""
-        if self.view == "src":
-            if batch.sources is None:
-                raise UsageError(f"{self.name}:view=src needs sources: give them with -s.")
-            return [(text,) for text in batch.sources], batch.source_lang
-        if batch.references is None or not all(batch.references):
-            raise UsageError(f"{self.name} needs a reference for every segment: give them with -r.")
-        return batch.references, batch.target_lang
+        return one_row_each(scores[:, None], owner, self.multi_ref, scores)[:, 0]
 
     def _score_pairs(
         self, pairs: list[tuple[str, str]], lang: str | None, target: str | None

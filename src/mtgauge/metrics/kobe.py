@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -35,13 +35,17 @@ from mtgauge.knowledge.link.agreement import (
     matches_by_sound,
 )
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.metric import Explanation, FloatArray, Link, Metric
+from mtgauge.metric import Explanation, FloatArray, Link, Task
+from mtgauge.metrics._presets import PresetMetric
+from mtgauge.options import When
 from mtgauge.registry import metric
 
 Pair = tuple[str, str]
 _TELLING_WORDS = 5  # the language of a shorter text is a guess
 _REPEATED = 0.5  # share of words that a text left in the source language has from its source
 _KEPT_TEXTS = 100_000
+_NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
+_HAS_BASE = When("annotations", None)
 _NAMED = frozenset({"place", "person", "organisation", "language"})
 
 
@@ -56,20 +60,24 @@ _NOTHING = _Side([], [])  # of a text that was left in the source language
 
 
 @metric("kobe")
-class Kobe(Metric):
+class Kobe(PresetMetric):
     summary = "Share of the source's entities that the translation keeps; needs no reference."
     meaning = "1: every name, place, number and date of the source is in the translation; 0: none."
     paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
     columns = ("matches", "source_entities", "candidate_entities")
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "default": {"numbers": True, "names": True},
+        "paper": {"numbers": False, "names": False},
+    }
 
     def __init__(
         self,
-        kb: str = "embedded",
+        kb: Annotated[str, _HAS_BASE] = "embedded",
         against: Literal["source", "reference"] = "source",
         measure: Literal["recall", "precision", "f1"] = "recall",
         preset: Literal["default", "paper"] = "default",
-        numbers: bool = True,
-        names: bool = True,
+        numbers: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
+        names: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
         filter_language: bool = True,
         annotations: str | None = None,
         weights: tuple[str, ...] = (),
@@ -83,6 +91,10 @@ class Kobe(Metric):
         self.filter_language = filter_language
         self.annotations = annotations
         self.weights = weights
+
+    def check(self) -> None:
+        super().check()
+        self._weights()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -102,6 +114,12 @@ class Kobe(Metric):
 
             return frozenset(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
         return frozenset(self._base().languages())
+
+    def resolve(self, task: Task) -> Self:
+        if task.lang is None:
+            raise UsageError(_NO_PAIR)
+        self._find()  # opened once, shared by what is settled for other languages
+        return super().resolve(task)
 
     def versions(self) -> dict[str, str]:
         if not self._has_base:
@@ -241,7 +259,7 @@ class Kobe(Metric):
             held.clear()
         fresh = [text for text in dict.fromkeys(texts) if text not in held]
         linked = self._find().link(fresh, lang)
-        named = self.names and self.preset != "paper" and self._has_base
+        named = self.options.names and self._has_base
         names = find_names(fresh, linked, lang) if named else [None] * len(fresh)
         rows = zip(fresh, linked, names, strict=True)
         held.update((text, _Side(known, own)) for text, known, own in rows)
@@ -272,15 +290,13 @@ class Kobe(Metric):
         if batch.references is None:
             raise UsageError("kobe:against=reference needs references (-r).")
         if any(len(row) != 1 for row in batch.references):
-            raise UsageError("kobe:against=reference takes exactly one reference a segment.")
+            raise UsageError("kobe:against=reference takes exactly one reference per segment.")
         return [row[0] for row in batch.references]
 
     def _pair(self, batch: Segments) -> Pair:
         source, target = batch.source_lang, batch.target_lang
         if source is None or target is None:
-            raise UsageError(
-                "kobe needs the language pair to find entities: give it with -l cs-en."
-            )
+            raise UsageError(_NO_PAIR)
         return (source if self.against == "source" else target, target)
 
     def _weights(self) -> dict[str, float]:
@@ -326,7 +342,7 @@ class Kobe(Metric):
             else:
                 from mtgauge.knowledge.link.linker import KnowledgeLinker
 
-                numbers = self.numbers and self.preset != "paper"
+                numbers = self.options.numbers
                 self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)
         linker: Linker = self.__dict__["_linker"]
         return linker

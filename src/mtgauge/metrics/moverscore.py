@@ -13,14 +13,13 @@ Presets: `emnlp2019` is the paper's metric (last 5 layers, unigrams, idf); `v2` 
 script (one layer, Euclidean distance, 1 / (1 + cost)); `default` has uniform weights, since idf
 from the references makes a segment's score depend on the others. Translations are weighted by the
 references' idf too, so that systems compare; the authors took it from the translations of the one
-system they scored, which is `hyp_idf=FILE` with its translations in FILE, one a line. Where the
+system they scored, which is `hyp_idf=FILE` with its translations in FILE, one per line. Where the
 authors kept [CLS] and [SEP] they had idf 0 and so no mass; here they are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray
@@ -28,9 +27,11 @@ from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import Case, MultiReference
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import explain_pair, score_form, similarity_bounds, travel
+from mtgauge.metrics._presets import Case
+from mtgauge.metrics._references import MultiReference
+from mtgauge.options import Range
 from mtgauge.registry import metric
 
 
@@ -82,8 +83,8 @@ class MoverScore(IdfMixin):
         preset: Literal["default", "emnlp2019", "v2"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
-        depth: int | None = None,
-        ngram: int | None = None,
+        depth: Annotated[int | None, Range(1)] = None,
+        ngram: Annotated[int | None, Range(1)] = None,
         pieces: Literal["all", "first", "mean"] | None = None,
         punctuation: bool | None = None,
         distance: Literal["euclidean", "squared"] | None = None,
@@ -110,10 +111,10 @@ class MoverScore(IdfMixin):
 
     def layers(self) -> tuple[int, ...]:
         """`depth` layers that end at `layer`; more than the encoder has are not invented."""
-        last = self.model.resolve(super().layers())[-1]
+        (last,) = self.model.resolve(self.last_layer)
         return tuple(range(max(last - self.options.depth + 1, 0), last + 1))
 
-    def units(self, tokens: TokenVectors, side: str) -> Units:
+    def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         o = self.options
         kept = make.keep(tokens, self.model.punctuation, False, o.pieces, o.punctuation)
         source = self.idf_sources[0 if side == "reference" else -1]
@@ -122,9 +123,6 @@ class MoverScore(IdfMixin):
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
         o = self.options
         return score_form(travel(left, lefts, right, rights, o.distance), o.form)[:, None]
-
-    def fit(self, references: Iterable[str]) -> None:
-        self.learn_idf(references)
 
     def explain(self, segment: Segments) -> Explanation:
         o = self.options

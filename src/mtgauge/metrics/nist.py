@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_
+from typing import Annotated
 
 import numpy as np
 
@@ -30,8 +31,9 @@ from mtgauge.data import columns
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import distinct
-from mtgauge.metrics._words import WordMetric, Words, at_least_one
+from mtgauge.metrics._references import distinct
+from mtgauge.metrics._words import WordMetric, Words, tokenizer_name
+from mtgauge.options import Range
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
 
@@ -52,7 +54,7 @@ class Nist(WordMetric):
 
     def __init__(
         self,
-        max_order: int = 5,
+        max_order: Annotated[int, Range(1)] = 5,
         tokenize: str = "auto",
         lowercase: bool = False,
         corpus: str = "references",
@@ -78,19 +80,16 @@ class Nist(WordMetric):
 
     def versions(self) -> dict[str, str]:
         if self.needs_corpus:
-            return super().versions()
+            return {}
         digest = hashlib.sha256("\n".join(_read(self.corpus)).encode()).hexdigest()
-        return super().versions() | {"corpus_sha256": digest[:12]}
+        return {"corpus_sha256": digest[:12]}
 
     def fit(self, references: Iterable[str]) -> None:
-        # counted with the first batch, which says the language and so the tokeniser
-        self._texts = list(references)
-        self._counted: dict[str, NgramCounts] = {}
+        self._corpus = _Corpus(list(references), self.max_order)
 
     def statistics(self, batch: Segments) -> FloatArray:
-        at_least_one(self, "max_order")
         split = self.splitter(batch.target_lang)
-        corpus = self._corpus_counts(split)
+        corpus = self._learnt().counts(tokenizer_name(self.tokenize, batch.target_lang), split)
         work = distinct(batch)
         left, right = work.prepare(split)
         clip = [reduce(or_, (counts(r, self.max_order) for r in refs)) for refs in right]
@@ -117,20 +116,31 @@ class Nist(WordMetric):
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)
 
-    def _corpus_counts(self, split: Callable[[str], Words]) -> NgramCounts:
-        """N-grams of the corpus; how many words it has stands under the empty n-gram."""
-        if "_texts" not in self.__dict__:
+    def _learnt(self) -> _Corpus:
+        if "_corpus" not in self.__dict__:
             if self.needs_corpus:
                 raise UsageError("nist weighs n-grams by all references: call fit with them first.")
             self.fit(_read(self.corpus))
-        if self._tok not in self._counted:
+        return self._corpus
+
+
+class _Corpus:
+    """Texts whose n-grams are counted once per tokeniser."""
+
+    def __init__(self, texts: list[str], max_order: int) -> None:
+        self._texts, self._max_order = texts, max_order
+        self._counted: dict[str, NgramCounts] = {}
+
+    def counts(self, tokenize: str, split: Callable[[str], Words]) -> NgramCounts:
+        """N-grams of the corpus; how many words it has stands under the empty n-gram."""
+        if tokenize not in self._counted:
             found: NgramCounts = Counter()
             for text in self._texts:
                 words = split(text)
-                found.update(counts(words, self.max_order))
+                found.update(counts(words, self._max_order))
                 found[()] += len(words)
-            self._counted[self._tok] = found
-        return self._counted[self._tok]
+            self._counted[tokenize] = found
+        return self._counted[tokenize]
 
 
 def _information(gram: tuple[str, ...], corpus: NgramCounts) -> float:

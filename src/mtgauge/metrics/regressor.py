@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,12 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.batches import token_batches
 from mtgauge.encode.model_folder import read_tokenizer
 from mtgauge.encode.tokens.pairs import Packer
-from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray
-from mtgauge.metrics._trained import Scale, TrainedMetric, best_or_mean
+from mtgauge.errors import LanguageError, ResourceError, UsageError
+from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics._references import MultiReference, compared_with, one_row_each, sources_of
+from mtgauge.metrics._trained import Scale, TrainedMetric
 from mtgauge.models import shipped
+from mtgauge.options import Unless
 from mtgauge.registry import metric
 
 View = Literal["auto", "hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref"]
@@ -47,7 +49,7 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "hyp+ref": ("ref",),
 }
 VIEWS: tuple[View, ...] = ("hyp+src/hyp+ref", "hyp+src+ref", "hyp+ref", "hyp+src")
-BUDGET = 512  # padded tokens a batch: activations of more do not stay in the caches
+BUDGET = 512  # padded tokens per batch: activations of more do not stay in the caches
 Vectors = NDArray[np.float32]
 
 
@@ -62,12 +64,9 @@ class Regressor(TrainedMetric):
         model: str = "embedded",
         view: View = "auto",
         scale: Scale = "z",
-        multi_ref: Literal["best", "mean"] = "best",
+        multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best",
     ) -> None:
-        self.model = model
-        self.view = view
-        self.scale = scale
-        self.multi_ref = multi_ref
+        super().__init__(model, view, scale, multi_ref)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -75,41 +74,36 @@ class Regressor(TrainedMetric):
         wanted = {"source": "src", "reference": "ref"}
         return frozenset(name for name, short in wanted.items() if short in self.view)
 
-    def resolve(self, have: frozenset[str]) -> Regressor:
-        """`view=auto` settled by what is given and what the model was trained for."""
-        if self.view != "auto" or not have:
-            return self
-        order: dict[frozenset[str], tuple[View, ...]] = {
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        settled.view = self._view(task.sides)
+        for name in INPUTS[settled.view]:
+            self._language_numbers(_languages(task, name))
+        return settled
+
+    def _view(self, sides: frozenset[str]) -> str:
+        """The view in force: with `auto`, by what is given and what the model was trained for."""
+        served = self.card["views"]
+        if self.view != "auto":
+            if self.view not in served:
+                raise UsageError(
+                    f"The regressor {self.model} was trained for {', '.join(served)}, "
+                    f"not for view={self.view}."
+                )
+            return self.view
+        order: dict[frozenset[str], tuple[str, ...]] = {
             frozenset({"source", "reference"}): VIEWS,
             frozenset({"reference"}): ("hyp+ref",),
             frozenset({"source"}): ("hyp+src",),
         }
-        served = self.card["views"]
-        view = next((view for view in order[have] if view in served), None)
+        if sides not in order:
+            raise UsageError("regressor needs a source (-s FILE), a reference (-r FILE) or both.")
+        view = next((view for view in order[sides] if view in served), None)
         if view is None:
             raise UsageError(
                 f"The regressor {self.model} was trained for {', '.join(served)}, and only "
-                f"{' and '.join(sorted(have))} is given."
+                f"{' and '.join(sorted(sides))} is given."
             )
-        settled = self.clone()
-        settled.view = view
-        return settled
-
-    def _checked_view(self, batch: Segments) -> str:
-        """The view in force for these segments, all of its texts given."""
-        given = {"source": batch.sources is not None, "reference": batch.references is not None}
-        view = self.resolve(frozenset(name for name, there in given.items() if there)).view
-        if view == "auto":
-            raise UsageError("regressor needs a source (-s FILE), a reference (-r FILE) or both.")
-        if view not in self.card["views"]:
-            raise UsageError(
-                f"The regressor {self.model} was trained for {', '.join(self.card['views'])}, "
-                f"not for view={view}."
-            )
-        if "src" in view and not given["source"]:
-            raise UsageError(f"regressor:view={view} needs sources: give them with -s.")
-        if "ref" in view and not (batch.references and all(batch.references)):
-            raise UsageError(f"regressor:view={view} needs a reference for every segment: give -r.")
         return view
 
     @cached_property
@@ -127,17 +121,15 @@ class Regressor(TrainedMetric):
         return Packer.of(read_tokenizer(path), int(self.card["max_length"]))
 
     def predict(self, batch: Segments) -> FloatArray:
-        view = self._checked_view(batch)
-        references = batch.references if "ref" in view else None
-        counts = [1 if references is None else len(row) for row in references or batch.hypotheses]
-        rows = np.repeat(np.arange(len(batch)), counts)
-        owners = rows.tolist()
-        hypotheses = [unescape(batch.hypotheses[i]) for i in owners]
-        texts: dict[str, list[str]] = {}
-        if "src" in view and batch.sources is not None:
-            texts["src"] = [unescape(batch.sources[i]) for i in owners]
-        if references is not None:
-            texts["ref"] = [unescape(text) for row in references for text in row]
+        view, texts = self._view(Task.of(batch).sides), {}
+        owner = np.arange(len(batch))
+        if "ref" in view:
+            references, owner = compared_with(self.name, batch, "reference")
+            texts["ref"] = [unescape(text) for text in references]
+        hypotheses = [unescape(batch.hypotheses[i]) for i in owner.tolist()]
+        if "src" in view:
+            sources = sources_of(self.name, batch)
+            texts["src"] = [unescape(sources[i]) for i in owner.tolist()]
         vectors = [
             self._vectors(
                 list(zip(hypotheses, *(texts[part] for part in name.split("+")), strict=True)),
@@ -145,7 +137,8 @@ class Regressor(TrainedMetric):
             )
             for name in INPUTS[view]
         ]
-        return best_or_mean(self._head(view, vectors), rows, len(batch), self.multi_ref)
+        scores = self._head(view, vectors)
+        return one_row_each(scores[:, None], owner, self.multi_ref, scores)[:, 0]
 
     def _vectors(self, inputs: list[tuple[str, ...]], langs: tuple[str | None, ...]) -> Vectors:
         """(n, d): what the encoder makes of each input; distinct ones are read once."""
@@ -177,11 +170,13 @@ class Regressor(TrainedMetric):
         if "langs" not in self.card["inputs"]:
             return None
         known = self.card["language_numbers"]
+        if None in langs:
+            raise UsageError(f"The regressor {self.model} wants the language pair: give -l de-en.")
         missing = [str(lang) for lang in langs if lang not in known]
         if missing:
-            raise UsageError(
-                f"The regressor {self.model} wants the language pair, and knows "
-                f"{', '.join(known)}: give -l de-en (got {', '.join(missing)})."
+            raise LanguageError(
+                f"The regressor {self.model} does not know the language {', '.join(missing)}. "
+                f"It knows: {', '.join(known)}."
             )
         return tuple(known[lang] for lang in langs)
 
@@ -208,7 +203,7 @@ class Regressor(TrainedMetric):
         return np.asarray(scores, dtype=np.float64)
 
 
-def _languages(batch: Segments, name: str) -> tuple[str | None, ...]:
+def _languages(batch: Segments | Task, name: str) -> tuple[str | None, ...]:
     """Language of the translation and of what it is read with."""
     by_part = {"src": batch.source_lang, "ref": batch.target_lang}
     return (batch.target_lang, *(by_part[part] for part in name.split("+")))

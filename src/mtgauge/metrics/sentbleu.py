@@ -24,7 +24,7 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import distinct
+from mtgauge.metrics._references import distinct
 from mtgauge.metrics._words import WordMetric
 from mtgauge.metrics.bleu import closest_lengths
 from mtgauge.registry import metric
@@ -50,7 +50,7 @@ class SentBleu(WordMetric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         split = self.splitter(batch.target_lang)
-        if self._tok == "none":
+        if self.tokenize == "none":
             loose = sum(bool(_ATTACHED.search(text)) for text in batch.hypotheses)
             self.notes["untokenised"] += loose
         work = distinct(batch)

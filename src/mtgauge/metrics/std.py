@@ -24,15 +24,16 @@ Japanese are the longest ones that the vectors know. Several references: the nea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link, Metric
-from mtgauge.metrics._distinct import distinct
+from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
+from mtgauge.metrics._references import distinct
+from mtgauge.options import Range
 from mtgauge.registry import metric
 from mtgauge.text.words import Tokenizer, is_punctuation, longest_match, name_for_language
 from mtgauge.text.words import tokenizer as word_tokenizer
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
+LONGEST = "longest"  # the longest words that the vectors know
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 AS_WORST = "no known word on a side, scored as worst"
 BY_SPELLING = "no known word on a side, compared by the words that both share"
@@ -64,11 +66,11 @@ class STD(Metric):
         self,
         preset: Literal["lp", "pyemd"] = "pyemd",
         vectors: str = "embedded",
-        semantic: float = 0.6,
-        order: float = 0.4,
-        ngrams: tuple[int, ...] = (1, 2),
-        segment_weights: tuple[float, ...] = (0.5, 0.5),
-        system_weights: tuple[float, ...] = (0.3, 0.7),
+        semantic: Annotated[float, Range(0)] = 0.6,
+        order: Annotated[float, Range(0)] = 0.4,
+        ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2),
+        segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5),
+        system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7),
         oov: Literal["spelling", "paper", "drop"] = "spelling",
         centroid: Literal["list", "set"] = "list",
         tokenize: str = "auto",
@@ -92,13 +94,35 @@ class STD(Metric):
     def worst_row(self) -> FloatArray:
         return np.full(len(self.ngrams), self.worst)
 
+    def check(self) -> None:
+        super().check()
+        for name in ("segment_weights", "system_weights"):
+            if len(getattr(self, name)) != len(self.ngrams):
+                raise UsageError(
+                    f"std: {name} has {len(getattr(self, name))} numbers for {len(self.ngrams)} "
+                    "n-gram orders; give one each, separated by semicolons."
+                )
+        if not self.ngrams:
+            raise UsageError("std: ngrams are whole numbers from 1 to 6, such as 1;2.")
+        if self.semantic + self.order <= 0:
+            raise UsageError("std: semantic and order are weights, not both 0.")
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        lang = task.target_lang or "en"
+        settled.__dict__["_lookups"] = {lang: self._lookup(lang)}
+        if self.tokenize == "auto":
+            settled.tokenize = LONGEST if lang in _UNSPACED else name_for_language(lang)
+        if settled.tokenize != LONGEST:
+            word_tokenizer(settled.tokenize)  # one that is not there is refused now
+        return settled
+
     def versions(self) -> dict[str, str]:
         from mtgauge.encode.words.lookup import version
 
         return {"word-vectors": version(self.vectors)}
 
     def statistics(self, batch: Segments) -> FloatArray:
-        self._check()
         if batch.target_lang is None:
             self.notes["language unknown, English assumed"] += len(batch)
         work = distinct(batch).each_reference()
@@ -109,7 +133,7 @@ class STD(Metric):
                        hypotheses[at : at + _CHUNK], lookup)
             for at in range(0, len(hypotheses), _CHUNK)
         ])  # fmt: skip
-        return work.best(rows, -self.segment_score(rows))
+        return work.combine(rows, -self.segment_score(rows))
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return np.asarray(rows @ np.array(self.segment_weights), dtype=np.float64)
@@ -146,18 +170,6 @@ class STD(Metric):
         matrix = made[0].distance
         return Explanation(self.name, score, names, names, links=links, matrix=matrix, facts=facts)
 
-    def _check(self) -> None:
-        for name in ("segment_weights", "system_weights"):
-            if len(getattr(self, name)) != len(self.ngrams):
-                raise UsageError(
-                    f"std: {name} has {len(getattr(self, name))} numbers for {len(self.ngrams)} "
-                    "n-gram orders; give one each, separated by semicolons."
-                )
-        if not self.ngrams or min(self.ngrams) < 1 or max(self.ngrams) > 6:
-            raise UsageError("std: ngrams are whole numbers from 1 to 6, such as 1;2.")
-        if min(self.semantic, self.order) < 0 or self.semantic + self.order <= 0:
-            raise UsageError("std: semantic and order are weights, 0 or more, not both 0.")
-
     def _settings(self) -> TravelSettings:
         from mtgauge.compare.semantic import TravelSettings
 
@@ -168,17 +180,17 @@ class STD(Metric):
     def _lookup(self, lang: str) -> Lookup:
         from mtgauge.encode.words.lookup import Lookup
 
-        cache: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
-        if lang not in cache:
-            cache[lang] = Lookup.open(self.vectors, lang, self.oov)
-        return cache[lang]
+        opened: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
+        if lang not in opened:
+            opened[lang] = Lookup.open(self.vectors, lang, self.oov)
+        return opened[lang]
 
     def _tokens(self, lang: str) -> Tokenizer:
-        if self.tokenize == "auto" and lang in _UNSPACED:
+        name = self.tokenize
+        if name == LONGEST or (name == "auto" and lang in _UNSPACED):
             cut = self._lookup(lang).remember("cut", longest_match)
         else:
-            auto = self.tokenize == "auto"
-            cut = word_tokenizer(name_for_language(lang) if auto else self.tokenize)
+            cut = word_tokenizer(name_for_language(lang) if name == "auto" else name)
         if self.punctuation == "keep":
             return lambda text: cut(text.lower())
         return lambda text: [w for w in cut(text.lower()) if not is_punctuation(w)]

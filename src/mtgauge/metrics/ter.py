@@ -21,7 +21,7 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import Ints, distinct
+from mtgauge.metrics._references import Ints, distinct
 from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
 
@@ -55,6 +55,13 @@ class Ter(WordMetric):
         self.asian_support = asian_support
         self.case_sensitive = case_sensitive
 
+    def check(self) -> None:
+        super().check()
+        if self.asian_support and not (self.normalized or self.no_punct):
+            raise UsageError(
+                "ter: asian_support would do nothing here: it needs normalized=on or no_punct=on."
+            )
+
     @property
     def bounds(self) -> tuple[float, float]:
         return (0.0, float("inf"))
@@ -73,10 +80,6 @@ class Ter(WordMetric):
         return lambda text: split(text.rstrip()).split()
 
     def statistics(self, batch: Segments) -> FloatArray:
-        if self.asian_support and not (self.normalized or self.no_punct):
-            raise UsageError(
-                "ter: asian_support needs normalized=on or no_punct=on to have effect."
-            )
         work = distinct(batch)
         each = work.each_reference()
         split = self.splitter(batch.target_lang)

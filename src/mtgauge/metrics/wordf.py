@@ -15,13 +15,14 @@ recall, needs no brevity penalty and stays above 0 without four-grams in common.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated
 
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._distinct import distinct
-from mtgauge.metrics._words import WordMetric, at_least_one
+from mtgauge.metrics._references import MultiReference, distinct
+from mtgauge.metrics._words import WordMetric
 from mtgauge.metrics.chrf import f_score, order_counts
+from mtgauge.options import Range
 from mtgauge.registry import metric
 
 
@@ -37,11 +38,11 @@ class WordF(WordMetric):
 
     def __init__(
         self,
-        beta: float = 2,
-        max_order: int = 4,
+        beta: Annotated[float, Range(0)] = 2,
+        max_order: Annotated[int, Range(1)] = 4,
         tokenize: str = "auto",
         lowercase: bool = False,
-        multi_ref: Literal["best", "mean"] = "best",
+        multi_ref: MultiReference = "best",
     ) -> None:
         self.beta = beta
         self.max_order = max_order
@@ -59,12 +60,9 @@ class WordF(WordMetric):
         return (0.0, 100.0)
 
     def statistics(self, batch: Segments) -> FloatArray:
-        at_least_one(self, "max_order")
         work = distinct(batch).each_reference()
         rows = order_counts(work, self.splitter(batch.target_lang), self.max_order)
-        if self.multi_ref == "mean":
-            return work.mean(rows)
-        return work.best(rows, self.segment_score(rows))
+        return work.combine(rows, self.segment_score(rows), self.multi_ref)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return f_score(rows[:, 0::3], rows[:, 1::3], rows[:, 2::3], self.beta)

@@ -38,19 +38,21 @@ Limits: an encoder knows some languages only; a copy of the source is near its o
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.remap.maps import Remap, find_remap
+from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import Case, ContextualMetric
+from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._copied import copied_share
+from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._matching import (
     GREEDY,
     Matching,
@@ -60,15 +62,15 @@ from mtgauge.metrics._matching import (
     similarity_bounds,
     travel,
 )
-from mtgauge.metrics.fluency import LM_PRESETS, FluencyTerm
+from mtgauge.metrics._presets import Case
+from mtgauge.options import Range, When, group_values
 from mtgauge.registry import metric
 
-_PAPER: dict[str, Any] = {
+_TRANSPORT = When("matching", "transport")
+_PAPER: dict[str, Any] = REMAP_PRESET | {
     "ngram": 2,
     "special": True,
     "matching": "transport",
-    "remap_side": "source",
-    "remap_form": "dot",
     "lm_weight": 0.1,
     "copy_penalty": 0.0,
 }
@@ -82,13 +84,14 @@ _REPO = _PAPER | {
 
 
 @metric("xmoverscore")
-class XMoverScore(ContextualMetric):
+class XMoverScore(CrossLingualMetric, ContextualMetric):
     summary = "Cross-lingual mover's score of source and translation plus fluency; no reference."
     meaning = "Higher is better; the range depends on the preset; compare systems of one pair only."
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     side = "source"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": LM_PRESETS["default"]
+        | REMAP_PRESET
         | {
             "ngram": 1,
             "special": False,
@@ -98,8 +101,6 @@ class XMoverScore(ContextualMetric):
             "distance": "euclidean",
             "dropout": 0.0,
             "form": "one_minus",
-            "remap_side": "source",
-            "remap_form": "dot",
             "lm_weight": 0.05,
             "copy_penalty": 0.5,
         },
@@ -122,60 +123,37 @@ class XMoverScore(ContextualMetric):
         preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
-        ngram: int | None = None,
+        ngram: Annotated[int | None, Range(1)] = None,
         special: bool | None = None,
         pieces: Literal["all", "first", "mean"] | None = None,
         punctuation: bool | None = None,
         matching: Matching | None = None,
-        distance: Literal["euclidean", "squared"] | None = None,
-        dropout: float | None = None,
-        form: Literal["one_minus", "inverse"] | None = None,
-        remap: str = "none",
-        remap_side: Literal["source", "both"] | None = None,
-        remap_form: Literal["dot", "cosine"] | None = None,
-        lm: str = "embedded",
-        lm_weight: float | None = None,
-        lm_form: Literal["mean", "root"] | None = None,
-        lm_bos: bool | None = None,
-        lm_short: Literal["floor", "zero"] | None = None,
-        lm_given: Literal["auto", "source", "nothing"] | None = None,
-        lm_prior: float | None = None,
-        copy_penalty: float | None = None,
+        distance: Annotated[Literal["euclidean", "squared"] | None, _TRANSPORT] = None,
+        dropout: Annotated[float | None, Range(0, 1), _TRANSPORT] = None,
+        form: Annotated[Literal["one_minus", "inverse"] | None, _TRANSPORT] = None,
+        copy_penalty: Annotated[float | None, Range(0)] = None,
         unescape: bool | None = None,
         lowercase: Case | None = None,
+        **shared: Unpack[CrossLingualOptions],
     ) -> None:
         self.preset, self.encoder, self.layer = preset, encoder, layer
         self.ngram, self.special, self.pieces = ngram, special, pieces
         self.punctuation, self.matching, self.distance = punctuation, matching, distance
-        self.dropout, self.form = dropout, form
-        self.remap, self.remap_side, self.remap_form = remap, remap_side, remap_form
-        self.lm, self.lm_weight, self.lm_form = lm, lm_weight, lm_form
-        self.lm_bos, self.lm_short = lm_bos, lm_short
-        self.lm_given, self.lm_prior = lm_given, lm_prior
-        self.copy_penalty = copy_penalty
+        self.dropout, self.form, self.copy_penalty = dropout, form, copy_penalty
         self.unescape, self.lowercase = unescape, lowercase
+        self.__dict__.update(group_values(CrossLingualOptions, shared))
 
     @property
     def bounds(self) -> tuple[float, float]:
         o = self.options
-        low, high = similarity_bounds(o.matching, o.distance, o.form)
-        if self.has_lm:
-            bounds = FluencyTerm(o).bounds
-            low, high = low + o.lm_weight * bounds[0], high + o.lm_weight * bounds[1]
+        low, high = self.with_fluency(*similarity_bounds(o.matching, o.distance, o.form))
         return (low - o.copy_penalty, high)
 
-    @property
-    def has_lm(self) -> bool:
-        return self.lm not in ("off", "none") and self.options.lm_weight != 0
-
     def statistics(self, batch: Segments) -> FloatArray:
-        o = self.options
-        self._remap = self.load_remap(batch)
-        rows = super().statistics(batch)
-        if self.has_lm:
-            rows[:, 0] += o.lm_weight * FluencyTerm(o).scores(batch.hypotheses, batch.sources)
-        if o.copy_penalty and batch.sources is not None:
-            rows[:, 0] -= o.copy_penalty * copied_share(batch.sources, batch.hypotheses)
+        rows = self.add_fluency(super().statistics(batch), batch)
+        penalty = self.options.copy_penalty
+        if penalty and batch.sources is not None:
+            rows[:, 0] -= penalty * copied_share(batch.sources, batch.hypotheses)
         return rows
 
     @property
@@ -183,17 +161,17 @@ class XMoverScore(ContextualMetric):
         o = self.options
         return np.array([similarity_bounds(o.matching, o.distance, o.form)[0]])
 
-    def load_remap(self, batch: Segments) -> Remap | None:
-        if self.remap == "none":
-            return None
-        remap = find_remap(self.remap, batch.lang)
-        remap.check(self.model.fingerprint, self.model.resolve(self.layers())[0], batch.lang)
-        return remap
+    def case_advice(self) -> tuple[bool, ...]:
+        models = (self.model, self.lm_term.model) if self.has_lm else (self.model,)
+        return tuple(model.lowercase for model in models)
 
-    def units(self, tokens: TokenVectors, side: str) -> Units:
-        o = self.options
-        if self._remap is not None:
-            tokens = self._remap.apply(tokens, side, o.remap_side, o.remap_form)
+    def check_remap(self, remap: Remap, lang: str | None) -> None:
+        remap.check(self.model.fingerprint, self.model.resolve(self.last_layer)[0], lang)
+
+    def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
+        o, remap = self.options, self.remap_for(lang)
+        if remap is not None:
+            tokens = remap.apply(tokens, side, o.remap_side, o.remap_form)
         kept = make.keep(tokens, self.model.punctuation, o.special, o.pieces, o.punctuation)
         return make.build(tokens, kept, np.ones(len(kept)), o.ngram, o.pieces)
 
@@ -205,17 +183,8 @@ class XMoverScore(ContextualMetric):
         return score_form(cost, o.form)[:, None]
 
     def explain(self, segment: Segments) -> Explanation:
-        o = self.options
-        self._remap = self.load_remap(segment)
-        facts: dict[str, Any] = {}
-        if self.has_lm:
-            facts["fluency"] = float(
-                FluencyTerm(o).scores(segment.hypotheses[:1], (segment.sources or [])[:1])[0]
-            )
-            facts["fluency_weight"] = o.lm_weight
-        if segment.sources is not None:
-            facts["copied"] = float(copied_share(segment.sources[:1], segment.hypotheses[:1])[0])
-        return explain_pair(self, segment, o.matching, o.distance, o.dropout, facts)
-
-    def versions(self) -> dict[str, str]:
-        return super().versions() | (FluencyTerm(self.options).versions() if self.has_lm else {})
+        o, alone = self.options, segment.take([0])
+        facts = self.fluency_facts(alone)
+        if alone.sources is not None:
+            facts["copied"] = float(copied_share(alone.sources, alone.hypotheses)[0])
+        return explain_pair(self, alone, o.matching, o.distance, o.dropout, facts)

@@ -103,6 +103,8 @@ def by_slice(rows: Sequence[Row]) -> list[list[str]]:
 def _cell(row: Row | None, statistic: str, intervals: bool) -> str:
     if row is None:
         return "-"
+    if row.unserved is not None:
+        return "unserved"
     if intervals:
         found = row.intervals.get(statistic)
         return "-" if found is None else f"{found[0]:.3f}..{found[1]:.3f}"
@@ -188,5 +190,5 @@ def long_table(rows: Sequence[Row]) -> list[list[str]]:
         numbers += [x for pair in low_high for x in pair]
         numbers += [row.chance.get(name, math.nan) for name in ACCURACIES]
         about = [row.metric, row.data, row.lp, row.level, str(row.n)]
-        grid.append([*about, *map(full, numbers), "; ".join(row.outcomes), row.signature])
+        grid.append([*about, *map(full, numbers), "; ".join(row.outcomes), row.signature.short])
     return grid

@@ -49,6 +49,8 @@ def _column(metric: MetricResult) -> list[str]:
 
     * marks a difference to the baseline that both tests see, #n the rank.
     """
+    if metric.unserved is not None:
+        return ["unserved"] * len(metric.systems)
     places = decimals(metric)
     scores = [fixed(s.score, f".{places}f", "undefined") for s in metric.values()]
     halves = ["" if s.ci is None else f" ±{_half(s.ci, places)}" for s in metric.values()]
@@ -110,7 +112,7 @@ def _segment_table(result: Result) -> str:
 
 
 def _legend(result: Result) -> str:
-    anything = next(iter(result.values()))
+    anything = next(metric for metric in result.values() if metric.unserved is None)
     some = next(iter(anything.values()))
     lines = ["↑ higher is better, ↓ lower is better"]
     if some.ci is not None:
@@ -121,6 +123,9 @@ def _legend(result: Result) -> str:
         )
     if some.cluster is not None:
         lines.append("#n rank; systems of the same rank cannot be told apart (p < 0.05)")
+    for metric in result.values():
+        if metric.unserved is not None:
+            lines.append(f"unserved: {metric.spec} cannot score {result.lang}")
     return "\n".join(lines)
 
 
@@ -132,7 +137,10 @@ def _rows(result: Result) -> list[list[str]]:
             low, high = system.ci or (math.nan, math.nan)
             tests = system.versus
             p = (tests.p_bootstrap, tests.p_randomisation) if tests else (math.nan, math.nan)
-            grid.append([spec, name, *map(full, (system.score, low, high, *p))])
+            cells = [full(x) for x in (system.score, low, high, *p)]
+            if metric.unserved is not None:
+                cells[0] = "unserved"
+            grid.append([spec, name, *cells])
     return grid
 
 

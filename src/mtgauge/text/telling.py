@@ -127,7 +127,7 @@ def _unspaced() -> Any:
 
 @cache
 def _word_finder() -> Callable[[str], Iterable[re.Match[str]]]:
-    """Words without marks, those with digits among them; each character of a script without spaces is one."""
+    """Words without marks, also with digits; characters, where a script has no spaces."""
     import regex
 
     run = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])++"

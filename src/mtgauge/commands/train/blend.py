@@ -12,66 +12,33 @@ language pairs are taken together.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
+from mtgauge.commands.train.flags import add
+from mtgauge.train.settings import JudgedFiles
 
-from mtgauge import registry
-from mtgauge.data import judgements
-from mtgauge.data.segments import Segments
-from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Metric
-from mtgauge.metrics.blend import Blend, Judged
-
-MODELS = ("blend",)
+STAGES = {"blend": "centres, scales and weights of a blend of metrics, from judged segments"}
 
 
-def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(stage=name)
-    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE")
-    parser.add_argument("--test", type=Path, nargs="+", default=[], metavar="FILE",
-                        help="correlation with these, a language pair a line")  # fmt: skip
+def add_stage(_: str, parser: argparse.ArgumentParser) -> None:
+    add(parser, JudgedFiles, "train", required=True)
+    add(parser, JudgedFiles, "test", "pairs")
     parser.add_argument("--components", nargs="+", default=["chrf", "kobe"], metavar="METRIC")
-    parser.add_argument("--pairs", nargs="+", metavar="LP", help="only these language pairs")
     parser.add_argument("--equal", action="store_true", help="equal weights, only centre and scale")
 
 
 def run(args: argparse.Namespace) -> int:
-    blend = Blend.fitted(args.components, _read(args.train, args.pairs), equal=args.equal)
+    from mtgauge import train
+
+    fitted = train.blend(
+        args.train, args.components, test=args.test, pairs=args.pairs, equal=args.equal
+    )
+    blend = fitted.metric
     print("component\tcentre\tscale\tweight")
     for row in zip(blend.components, blend.centres, blend.scales, blend.weights, strict=True):
         print(*row, sep="\t")
-    if args.test:
-        print("\nlp\tsegments\t" + "\t".join(("blend", *blend.components)))
-        for batch, human in _read(args.test, args.pairs):
-            metrics = (blend, *(registry.load(spec) for spec in blend.components))
-            cells = (f"{_agreement(metric, batch, human):.3f}" for metric in metrics)
-            print(batch.lang, len(batch), *cells, sep="\t", flush=True)
-    print(f"\n{registry.spec_of(blend)}")
+    if fitted.tested:
+        print("\nlp\tsegments\t" + "\t".join(fitted.tested[0].pearson))
+    for found in fitted.tested:
+        print(found.lp, found.segments, *(f"{r:.3f}" for r in found.pearson.values()), sep="\t")
+    print(f"\n{fitted.spec}")
     return 0
-
-
-def _read(files: list[Path], pairs: list[str] | None) -> list[Judged]:
-    """The judged segments of every language pair."""
-    found: list[Judged] = []
-    for path in files:
-        for table in judgements.read(path):
-            if pairs is not None and table.lp not in pairs:
-                continue
-            kept = table.take(np.flatnonzero(~np.isnan(table.human)))
-            found.append((kept.segments(unescape=True), kept.human))
-    if not found:
-        wanted = " ".join(pairs or ()) or "any language pair"
-        raise UsageError(
-            f"There are no judged segments of {wanted} in {' '.join(map(str, files))}."
-        )
-    return found
-
-
-def _agreement(metric: Metric, batch: Segments, human: Sequence[float] | FloatArray) -> float:
-    """Pearson's r over the segments that have a score, higher meaning better."""
-    scores = metric.segment_score(metric.statistics(batch))
-    has = ~np.isnan(scores)
-    sign = 1.0 if metric.higher_is_better else -1.0
-    return sign * float(np.corrcoef(scores[has], np.asarray(human)[has])[0, 1])

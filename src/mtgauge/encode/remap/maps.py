@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.tokens.encoder import TokenVectors, Vectors
-from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
 Method = Literal["clp", "umd", "clp_umd", "umd_clp"]
 Unit = Literal["word", "sentence"]
@@ -182,7 +182,7 @@ def find_remap(spec: str, lang: str | None) -> Remap:
         if candidate.is_file():
             return load(candidate)
     have = sorted(p.stem for p in path.glob("*.remap"))
-    raise ResourceError(
+    raise LanguageError(
         f"{spec} has no remap for {lang} (it has {', '.join(have) or 'none'}). Fit one with "
         f"`mtgauge remap fit`, or score without: remap=none."
     )

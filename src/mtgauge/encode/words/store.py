@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.card import TEXT, Field, check_fields, read_object, whole
-from mtgauge.errors import InputError, ResourceError
+from mtgauge.errors import InputError, LanguageError, ResourceError
 from mtgauge.models import shipped
 
 FORMAT = "mtgauge-vectors-1"
@@ -100,7 +100,7 @@ class WordVectors:
     def embedded(cls, lang: str) -> WordVectors:
         """The compact vectors that come with mtgauge; an error says which languages there are."""
         if not (EMBEDDED / lang / "header.json").is_file():
-            raise ResourceError(
+            raise LanguageError(
                 f"mtgauge has no word vectors of its own for {lang!r} (it has "
                 f"{', '.join(embedded_languages()) or 'none'}). Get vectors of that language, for "
                 "example from fasttext.cc, and make a store of them: "

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from mtgauge.encode.ragged import offsets_of, take
 from mtgauge.errors import InputError
 
 PAD, BOS, EOS, UNK, MASK, SEP = range(6)
@@ -222,9 +223,8 @@ class Side:
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Side:
         rows = list(rows)
-        lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
-        flat = np.fromiter((x for row in rows for x in row), np.int32, int(lengths.sum()))
-        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        start = offsets_of([len(row) for row in rows])
+        return cls(np.fromiter((x for row in rows for x in row), np.int32, int(start[-1])), start)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -238,10 +238,8 @@ class Side:
 
     def take(self, rows: NDArray[np.int64]) -> Side:
         """The chosen rows, in the order asked for."""
-        lengths = self.lengths[rows]
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        inside = np.arange(start[-1]) - np.repeat(start[:-1], lengths)
-        return Side(self.flat[np.repeat(self.start[rows], lengths) + inside], start)
+        at, start = take(self.start, rows)
+        return Side(self.flat[at], start)
 
 
 TAILS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # what follows an apostrophe

@@ -148,13 +148,25 @@ def corrupt(
         draw(batch, versions, source.shape[1]),
     )  # fmt: skip
     literal = torch.where((source >= 0)[:, None], literal, -1)
-    most = max(slots.shape[2], literal.shape[2])
-    slots = torch.nn.functional.pad(slots, (0, most - slots.shape[2]), value=-1)
-    literal = torch.nn.functional.pad(literal, (0, most - literal.shape[2]), value=-1)
+    slots, literal = same_width([slots, literal])
     slots = torch.where(draw(batch, versions, 1) < 0.07, literal, slots)
     empty = (slots < 0).all(-1)
     slots[..., 0] = torch.where(empty, words[:, :1].expand(-1, versions), slots[..., 0])
     return slots
+
+
+def same_width(parts: list[Tensor]) -> list[Tensor]:
+    """Word slots (..., S) filled up with empty ones (-1) to the widest."""
+    wide = max(part.shape[-1] for part in parts)
+    return [torch.nn.functional.pad(p, (0, wide - p.shape[-1]), value=-1) for p in parts]
+
+
+def laid_out(flat: Tensor, start: Tensor, rows: Tensor) -> Tensor:
+    """Ragged rows of words (any shape of row numbers) as slots (..., longest), -1 after the end."""
+    length = start[rows + 1] - start[rows]
+    step = torch.arange(int(length.max()), device=rows.device)
+    mask = step < length[..., None]
+    return torch.where(mask, flat[(start[rows][..., None] + step) * mask].long(), -1)
 
 
 def framed(slots: Tensor, frame: tuple[int, int]) -> tuple[Tensor, Tensor]:
@@ -183,9 +195,7 @@ def expand(words: Tensor, starts: Tensor, table: Table) -> tuple[Ragged, Tensor]
 
 def flat_rows(parts: list[Tensor], table: Table) -> tuple[Ragged, Tensor, int]:
     """Rows of word slots as one framed batch of pieces, the word of each piece, and all words."""
-    wide = max(p.shape[1] for p in parts)
-    pad = torch.nn.functional.pad
-    slots = torch.cat([pad(p, (0, wide - p.shape[1]), value=-1) for p in parts])
+    slots = torch.cat(same_width(parts))
     words, starts = framed(slots, table.frame)
     batch, word = expand(words, starts, table)
     return batch, word, len(words)

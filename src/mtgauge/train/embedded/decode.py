@@ -3,7 +3,7 @@
     drawn = translate(model, prefixes, heat=torch.full((n,), 0.5), most=40, rng=g)   # (n, 40), -1
 
 `heat` is each row's temperature: near 0 the likeliest translation, 1 the model's own spread. Keys
-and values of the prefix are computed once (ragged), then one piece a row and step is added.
+and values of the prefix are computed once (ragged), then one piece per row and step is added.
 
 Limits: as many steps as `most`; a translation that has not ended by then is cut off.
 """
@@ -50,7 +50,7 @@ class _Memory:
         return laid
 
     def step(self, ids: Tensor, done: int) -> Tensor:
-        """What stands before the softmax after one more piece a row, the `done`-th from 0."""
+        """What stands before the softmax after one more piece per row, the `done`-th from 0."""
         model, end = self.model, self.wide + done + 1
         place = (self.lengths + done).clamp(max=model.shape.positions - 1)
         x = model.widen(model.pieces(ids)) + model.positions(place)

@@ -11,13 +11,14 @@ and adds up the losses of `objective`:
     masked    pieces of `x </s> y` hidden and guessed (TLM)                                 layer 6
     people    (translation, source) follows people's scores, where some are given            layer 5
 
-    train(Corpus.load(folder, "cuda"), Teacher.load(...), Student(...), Settings(seconds=800), out)
+    corpus, teacher = ParallelCorpus.load(folder, "cuda"), Teacher.load(...)
+    train_encoder(corpus, teacher, Student(...), EncoderTraining(seconds=800), out)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -27,32 +28,14 @@ from torch import Tensor, nn
 from mtgauge.errors import UsageError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
-from mtgauge.train.embedded.corrupt import corrupt, expand, flat_rows, framed
+from mtgauge.train.embedded.corrupt import corrupt, expand, flat_rows, framed, same_width
 from mtgauge.train.embedded.people import People
-from mtgauge.train.embedded.sampler import Corpus
+from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
-from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher
-from mtgauge.train.loop.descend import Schedule, descend, load_weights
+from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
+from mtgauge.train.loop.descend import descend
 from mtgauge.train.nets.transformer import Encoder, Ragged, Shape, log_probability
-
-WEIGHTS = {
-    "cross": 1.0, "cross_words": 1.0, "english": 0.5, "english_words": 0.5, "relations": 0.5,
-    "late": 0.5, "sentence": 0.3, "mean": 1.0, "words": 0.5, "masked": 0.12,
-    "people": 0.3,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Settings(Schedule):
-    """Everything a run depends on besides data and start weights."""
-
-    words: int = 10_000
-    versions: int = 4
-    people: int = 128  # judged translations a step, where there are any
-    source_layer: int = 5
-    reference_layers: tuple[int, ...] = (5,)
-    teacher_layer: int = LAYER
-    weights: dict[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+from mtgauge.train.settings import EncoderTraining, refuse_below
 
 
 class Student(nn.Module):
@@ -68,15 +51,6 @@ class Student(nn.Module):
         )
 
 
-def load_encoder(path: Path) -> Encoder:
-    """The encoder alone, from what `save` wrote."""
-    weights, shape = load_weights(path)
-    encoder = Encoder(shape)
-    own = {k.removeprefix("encoder."): v for k, v in weights.items() if k.startswith("encoder.")}
-    encoder.load_state_dict(own)
-    return encoder
-
-
 @dataclass(frozen=True)
 class _Step:
     """Everything one step compares, encoded."""
@@ -89,7 +63,7 @@ class _Step:
     versions: int
 
     def at(self, kind: str) -> Tensor:
-        """Rows of the sources, the references, or (one a version) either again."""
+        """Rows of the sources, the references, or (one per version) either again."""
         n, device = self.pairs, self.word.device
         if kind == "versions":
             return torch.arange(2 * n, n * (2 + self.versions), device=device)
@@ -112,7 +86,7 @@ class Losses:
     """The losses of one step, by name."""
 
     def __init__(
-        self, corpus: Corpus, teacher: Teacher, student: Student, settings: Settings,
+        self, corpus: ParallelCorpus, teacher: Teacher, student: Student, settings: EncoderTraining,
         samples: Samples | None = None, people: People | None = None,
     ) -> None:  # fmt: skip
         self.corpus, self.teacher, self.student, self.s = corpus, teacher, student, settings
@@ -122,8 +96,7 @@ class Losses:
                 f"--versions {settings.versions}: {samples.each} of them are machine translations, "
                 "and at least one more has to be made."
             )
-        if settings.versions < 1:
-            raise UsageError(f"--versions {settings.versions}: one at least.")
+        refuse_below(settings, versions=1)
         self.samples, each = samples, samples.each if samples is not None else 0
         # versions made in one way, machine translations first
         self.kinds = [
@@ -181,10 +154,7 @@ class Losses:
             target, source, lang, self.corpus.slips, made.stop - made.start, self.rng, guessed
         )
         if self.samples is not None:
-            drawn = self.samples.padded(rows)
-            wide = max(drawn.shape[2], slots.shape[2])
-            both = [F.pad(x, (0, wide - x.shape[2]), value=-1) for x in (drawn, slots)]
-            slots = torch.cat(both, 1)
+            slots = torch.cat(same_width([self.samples.padded(rows), slots]), 1)
         slots = slots.flatten(0, 1)
         taught = self._teach(target, slots)
         step = self._encode([source, target, slots], len(rows))
@@ -297,11 +267,11 @@ class Losses:
         return -log_probability(self.student.guess(states), table, batch.ids[hidden]).mean()
 
 
-def train(
-    corpus: Corpus,
+def train_encoder(
+    corpus: ParallelCorpus,
     teacher: Teacher,
     student: Student,
-    settings: Settings,
+    settings: EncoderTraining,
     out: Path,
     watch: Callable[[Encoder], str] | None = None,
     samples: Samples | None = None,

@@ -7,65 +7,41 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
     alone     mean over i of log p(y_i | y_<i)
     given     mean over i of log p(y_i | x, y_<i)
 
-Where a larger English model is at hand (`reader`), its judgement is learned too: on sentences and
-on corrupted versions of them, the student's log-probability of each word follows the reader's.
+Where a larger English model is at hand (a `Reader`; `recipes/reader.py` has one), its judgement is
+learned too: on sentences and on corrupted versions of them, the student's log-probability of each
+word follows the reader's.
 Slips are only judged this way, never learned as text. Where machine translations with ratings are
 at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
 follows their scores too.
 
-    train_fluency(Corpus.load(folder, "cuda"), Causal(shape), FluencySettings(seconds=300), out)
+    corpus = ParallelCorpus.load(folder, "cuda")
+    train_language_model(corpus, Causal(shape), LanguageModelTraining(seconds=300), out)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
-from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed
+from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
 from mtgauge.train.embedded.objective import follow, within, word_means
 from mtgauge.train.embedded.people import People
-from mtgauge.train.embedded.reader import BEGIN, Reader
-from mtgauge.train.embedded.sampler import Corpus
+from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
-from mtgauge.train.loop.descend import Schedule, descend, load_weights
+from mtgauge.train.loop.descend import descend
 from mtgauge.train.nets.transformer import Causal, Ragged, log_probability
-
-
-@dataclass(frozen=True)
-class FluencySettings(Schedule):
-    """Everything a run depends on besides data and start weights."""
-
-    rate: float = 1.5e-3
-    warm: int = 300
-    words: int = 40_000
-    given: float = 0.5  # share of sequences with the source before the translation
-    foreign: float = 0.15  # share of texts alone that are the foreign side
-    reverse: float = 0.15  # share of pairs translated out of English
-    source_share: float = 0.2  # of the source's own pieces that are learned too
-    read_share: float = 0.4  # of a batch's rows shown to the reader as well
-    ranked_share: float = 0.4  # of a batch's rows whose machine translations are ranked
-    people: int = 192  # judged translations a step, where there are any
-    weights: dict[str, float] = field(
-        default_factory=lambda: {"text": 1.0, "read": 1.0, "ranked": 1.0, "people": 0.3}
-    )
-
-
-def load_causal(path: Path) -> Causal:
-    weights, shape = load_weights(path)
-    model = Causal(shape)
-    model.load_state_dict(weights)
-    return model
+from mtgauge.train.settings import LanguageModelTraining
 
 
 def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor, Tensor]:
     """`<s> first <sep> second </s>`, or `<s> second </s>` where `first` is empty (-1 throughout);
-    then two flags a piece: whether it stands before the separator, and whether it is the last."""
+    then two flags per piece: whether it stands before the separator, and whether it is the last."""
     between = torch.where((first >= 0).any(1, keepdim=True), table.frame[1], -1)
     words, starts = framed(torch.cat([first, between, second], 1), table.frame)
     batch, _ = expand(words, starts, table)
@@ -81,12 +57,14 @@ def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor,
 
 
 def sequences(
-    corpus: Corpus, rows: Tensor, table: Table, settings: FluencySettings, rng: torch.Generator
+    corpus: ParallelCorpus,
+    rows: Tensor,
+    table: Table,
+    settings: LanguageModelTraining,
+    rng: torch.Generator,
 ) -> tuple[Ragged, Tensor]:
     """A batch of `<s> y </s>` and `<s> x <sep> y </s>`, and which pieces predict the next one."""
-    source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
-    wide = max(source.shape[1], target.shape[1])
-    source, target = (F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (source, target))
+    source, target = same_width([corpus.padded(rows, "source"), corpus.padded(rows, "target")])
     draw = torch.rand(3, len(rows), 1, device=rows.device, generator=rng)
     paired = draw[0] < settings.given
     swapped = draw[1] < torch.where(paired, settings.reverse, settings.foreign)
@@ -97,7 +75,7 @@ def sequences(
 
 
 def ranked_loss(
-    model: Causal, corpus: Corpus, samples: Samples, rows: Tensor, table: Table
+    model: Causal, corpus: ParallelCorpus, samples: Samples, rows: Tensor, table: Table
 ) -> Tensor:
     """How far mean log p(c | x) of machine translations c is from following the teacher's rating:
     over the batch, and among the translations of one source."""
@@ -123,21 +101,33 @@ def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
     return people.follow(rows, word_means(log_p.float(), batch.row[at], n))
 
 
+class Reader(Protocol):
+    """A larger English language model with pieces of its own (`reader` in pieces.npz)."""
+
+    begin: int  # the piece before a text
+
+    def __call__(self, batch: Ragged) -> Tensor:
+        """log p(next piece | pieces so far), (pieces,)."""
+
+
 def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
     """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
-    told = batch.position[1:] > 0
-    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * told)
+    counted = batch.position[1:] > 0
+    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * counted)
 
 
 def read_loss(
-    model: Causal, reader: Reader, corpus: Corpus, rows: Tensor, tables: tuple[Table, Table],
+    model: Causal,
+    reader: Reader,
+    corpus: ParallelCorpus,
+    rows: Tensor,
+    tables: tuple[Table, Table],
     rng: torch.Generator,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """How far the student's word log-probabilities are from the reader's, real and corrupted."""
     source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
     slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
-    wide = max(slips.shape[1], target.shape[1])
-    slots = torch.cat([F.pad(x, (0, wide - x.shape[1]), value=-1) for x in (target, slips)])
+    slots = torch.cat(same_width([target, slips]))
     words, starts = framed(slots, tables[0].frame)
     batch, word = expand(words, starts, tables[0])
     theirs, their_word = expand(words, starts, tables[1])
@@ -154,10 +144,10 @@ def read_loss(
     return near / 2 + follow(means[0], means[1])
 
 
-def train_fluency(
-    corpus: Corpus,
+def train_language_model(
+    corpus: ParallelCorpus,
     model: Causal,
-    settings: FluencySettings,
+    settings: LanguageModelTraining,
     out: Path,
     watch: Callable[[Causal], str] | None = None,
     reader: Reader | None = None,
@@ -168,7 +158,9 @@ def train_fluency(
     device = corpus.source.device
     model.to(device).train()
     table = corpus.tables("student", BOS, EOS)
-    their_table = corpus.tables("reader", BEGIN, BEGIN) if reader is not None else table
+    their_table = table
+    if reader is not None:
+        their_table = corpus.tables("reader", reader.begin, reader.begin)
     rng = torch.Generator(device=device).manual_seed(settings.seed)
 
     def few(rows: Tensor, share: float) -> Tensor:
@@ -195,5 +187,6 @@ def train_fluency(
     look = (lambda: watch(model)) if watch is not None else None
     file = out / "fluency.safetensors"
     batches = corpus.batches(settings.words, settings.seed)
-    descend(model, model.shape, batches, losses, settings.weights, settings, file,
+    weights = {**settings.weights, "ranked": settings.ranked}
+    descend(model, model.shape, batches, losses, weights, settings, file,
             decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

@@ -10,7 +10,6 @@ pieces is still the usual word. `types.txt.xz`, `pieces.npz` and `english.npy` o
 from __future__ import annotations
 
 import lzma
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,10 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from mtgauge.train.embedded.corpus import as_written, pack, pieces_of_types, unpack
-from mtgauge.train.embedded.prepare import MARK, load_pieces, load_types
+from mtgauge.train.embedded.prepare import MARK, load_pieces, load_tokenizer, load_types
+from mtgauge.train.progress import say
 
-LONGEST = 8  # pieces of a word by which it is told from others
+LONGEST = 8  # pieces of a word that tell it from others
 MOST = 6  # pieces of a type, as in `build.write_pieces`
 
 
@@ -48,7 +48,7 @@ def _places(begin: Tensor) -> tuple[Tensor, Tensor]:
 def as_words(folder: Path, flat: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
     """Pieces of translations as word types, new ones for words that the corpus does not know."""
     device = flat.device
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = load_tokenizer(folder)
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     opens = torch.tensor([name.startswith(MARK) for name in names], device=device)
     begin = opens[flat]
@@ -97,14 +97,14 @@ def _extend(folder: Path, tokenizer: Tokenizer, texts: list[str]) -> NDArray[np.
     marked = [text if text.startswith(MARK) else MARK + text for text in texts]
     new = list(dict.fromkeys(text for text in marked if text not in number))
     number |= {text: len(names) + i for i, text in enumerate(new)}
-    print(f"{len(new)} words that the corpus does not have", file=sys.stderr, flush=True)
+    say(f"{len(new)} words that the corpus does not have")
     bare = [text.replace(MARK, " ").strip() for text in new]
     with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
         arrays = {name: unpack(stored[name].tobytes()) for name in stored.files}
     made = {}
     for name in [name for name in arrays if not name.endswith("_lengths")]:
         own = name == "student"
-        cutter = tokenizer if own else Tokenizer.from_file(str(folder / f"{name}.json"))
+        cutter = tokenizer if own else load_tokenizer(folder, name)
         spelt = [as_written(text) for text in bare] if name == "reader" else bare
         side = pieces_of_types(cutter, spelt, MOST)
         made[name] = np.concatenate([arrays[name], side.flat])

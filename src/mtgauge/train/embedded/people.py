@@ -1,6 +1,7 @@
 """What people said of translations, as a loss: a model's own scores must follow it.
 
-    people = People.of(judged.source, judged.hypothesis, judged, device)
+    first, second = rows.framed("src", BOS, EOS), rows.framed("hyp", BOS, EOS)
+    people = People.of(first, second, rows, device)
     rows = people.draw(128, rng)
     texts = people.texts(rows)              # the first texts of these rows, then the second
     loss = people.follow(rows, scores)      # 1 - Pearson, each language pair about its own mean
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor
 
 from mtgauge.train.embedded import objective as o
-from mtgauge.train.embedded.watch import Judged
+from mtgauge.train.judged.codes import Coded
 from mtgauge.train.nets.transformer import Ragged
 
 
@@ -33,15 +34,16 @@ class People:
 
     @classmethod
     def of(
-        cls, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], judged: Judged,
-        device: str,
+        cls, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], rows: Coded,
+        device: str | torch.device,
     ) -> People:  # fmt: skip
-        names = sorted(set(judged.group))
+        groups = rows.groups
+        names = sorted(set(groups))
         number = {name: i for i, name in enumerate(names)}
         return cls(
             Ragged.of([*first, *second], device),
-            torch.tensor(judged.human, dtype=torch.float32, device=device),
-            torch.tensor([number[name] for name in judged.group], device=device),
+            torch.tensor(rows.scores, dtype=torch.float32, device=device),
+            torch.tensor([number[name] for name in groups], device=device),
             len(names),
         )
 

@@ -6,7 +6,7 @@
       lexicon.npz                          see `lexicon`
       heldout.npz                          pairs kept out of training, for retrieval
 
-Texts of languages without spaces are stored as pieces, one type a piece, because whole runs of
+Texts of languages without spaces are stored as pieces, one type per piece, because whole runs of
 characters would hardly be seen twice.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import lzma
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from mtgauge.encode.ragged import offsets_of
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded.corpus import IntArray, Side, pack, read_pairs, split_words, unpack
 
@@ -85,7 +86,7 @@ def _language(job: tuple[str, str, list[str], int, dict[str, int]]) -> tuple[str
                 length.append(len(row))
             origin.append(origins.setdefault(tag, len(origins)))
     made = [
-        Side(np.array(flat, np.int32), np.concatenate([[0], np.cumsum(np.array(n, np.int64))]))
+        Side(np.array(flat, np.int32), offsets_of(n))
         for flat, n in zip(sides, lengths, strict=True)
     ]
     pairs = Pairs(made[0], made[1], np.array(origin, np.int16), tuple(origins))
@@ -99,15 +100,17 @@ def prepare(
     *,
     longest: int = 60,
     heldout: int = 1000,
-    caps: dict[str, dict[str, int]] | None = None,
+    cap: Mapping[str, int] | None = None,
     workers: int = 2,
     seed: int = 1,
 ) -> None:
-    """Read all pairs of `files` (language -> files), number the words, keep some out, write."""
+    """Read all pairs of `files` (language -> files), number the words, keep some out, write.
+
+    Of an origin that `cap` names each language has at most as many pairs.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    caps = caps or {}
     jobs = [
-        (lang, str(tokenizer_file), [str(f) for f in names], longest, caps.get(lang, {}))
+        (lang, str(tokenizer_file), [str(f) for f in names], longest, dict(cap or {}))
         for lang, names in files.items()
     ]
     with get_context("spawn").Pool(workers) as pool:
@@ -166,8 +169,8 @@ def _write(path: Path, blobs: dict[str, bytes]) -> None:
     np.savez(path, **arrays)  # type: ignore[arg-type]
 
 
-def _side(flat: IntArray, lengths: IntArray) -> Side:
-    return Side(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64))
+def _side(flat: bytes, lengths: bytes) -> Side:
+    return Side(unpack(flat), offsets_of(unpack(lengths).astype(np.int64)))
 
 
 def load_pairs(path: Path, prefix: str = "") -> Pairs:
@@ -179,8 +182,7 @@ def load_pairs(path: Path, prefix: str = "") -> Pairs:
                 "source", "source_lengths", "target", "target_lengths", "origin", "origins",
             )
         }  # fmt: skip
-    source = _side(unpack(blob["source"]), unpack(blob["source_lengths"]))
-    target = _side(unpack(blob["target"]), unpack(blob["target_lengths"]))
+    source, target = (_side(blob[name], blob[name + "_lengths"]) for name in ("source", "target"))
     origin = unpack(blob["origin"]).astype(np.int16)
     return Pairs(source, target, origin, tuple(json.loads(blob["origins"])))
 
@@ -189,9 +191,29 @@ def load_pieces(folder: Path, name: str) -> Side:
     """Type -> pieces of a vocabulary (`student`, `teacher`, `reader`)."""
     with np.load(folder / "pieces.npz", allow_pickle=False) as stored:
         if name not in stored:
-            option = {"teacher": "--teacher-tokenizer", "reader": "--reader"}.get(name, name)
-            raise ResourceError(f"{folder} has no pieces for the {name}: prepare it with {option}.")
-        return _side(unpack(stored[name].tobytes()), unpack(stored[name + "_lengths"].tobytes()))
+            how = {
+                "teacher": "prepare it with --teacher-tokenizer",
+                "reader": "recipes/reader.py adds them",
+            }
+            raise ResourceError(f"{folder} has no pieces for the {name}: {how.get(name, name)}.")
+        return _side(stored[name].tobytes(), stored[name + "_lengths"].tobytes())
+
+
+def load_shares(folder: Path) -> dict[str, dict[str, float]]:
+    """How often languages and origins are drawn, where the corpus says so."""
+    file = folder / "shares.json"
+    return {"languages": {}, "origins": {}} | (
+        json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    )
+
+
+def load_tokenizer(folder: Path, name: str = "tokenizer") -> Tokenizer:
+    """A tokenizer of a prepared corpus: its own, or its `teacher`'s."""
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        how = " --teacher-tokenizer" if name == "teacher" else ""
+        raise ResourceError(f"{file} is not there: `mtgauge train prepare{how}` makes it.")
+    return Tokenizer.from_file(str(file))
 
 
 def load_types(folder: Path) -> list[str]:

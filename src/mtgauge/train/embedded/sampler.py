@@ -1,52 +1,33 @@
 """A prepared corpus on the training device, and batches drawn from it.
 
-A language's chance grows with its pairs to the power `temper` times its boost; inside a language an
-origin's pairs weigh as `ORIGIN_WEIGHT` says (news and debates over menus and scripture), and very
-short sentences weigh less. Batches hold sentences of like length, of about `words` target words.
+A language's chance grows with its pairs to the power `temper`, and very short sentences weigh less.
+`shares.json` of the corpus (`mtgauge train prepare --shares`) says where some are to be drawn more
+or less often than that, {"languages": {"lv": 2.2}, "origins": {"menus": 0.3}}; 1 where it does not.
+Batches hold sentences of like length, of about `words` target words.
 
-    corpus = Corpus.load(folder, device="cuda")
+    corpus = ParallelCorpus.load(folder, device="cuda")
     for rows in corpus.batches(words=12_000, seed=1): ...      # endless; row numbers
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.embedded.corpus import IntArray, Side
-from mtgauge.train.embedded.corrupt import Slips, Table
-from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces
-
-ORIGIN_WEIGHT = {
-    "newstest2008-14": 4.0, "mlqe": 4.0, "europarl": 1.5, "tatoeba": 0.6, "multi30k": 0.6,
-    "kaznu": 1.0, "bible": 0.5, "python-docs": 0.5, "gnome-user-docs": 0.4, "gimp-help": 0.3,
-    "firefox-l10n": 0.3, "calibre": 0.3,
-}  # fmt: skip
-BOOST = {
-    "lv": 2.2, "tr": 2.2, "zh": 2.2, "fi": 1.9, "ru": 1.8, "cs": 1.8, "de": 1.6, "et": 1.4,
-    "ro": 1.4, "he": 2.2, "hu": 1.8,
-}  # fmt: skip
-
-
-def load_tokenizer(folder: Path, name: str = "tokenizer") -> Tokenizer:
-    """A tokenizer of a prepared corpus: its own, or its `teacher`'s."""
-    file = folder / f"{name}.json"
-    if not file.is_file():
-        how = " --teacher-tokenizer" if name == "teacher" else ""
-        raise ResourceError(f"{file} is not there: `mtgauge train prepare{how}` makes it.")
-    return Tokenizer.from_file(str(file))
+from mtgauge.train.embedded.corrupt import Slips, Table, laid_out
+from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces, load_shares
 
 
 @dataclass(frozen=True)
-class Corpus:
+class ParallelCorpus:
     source: Tensor
     source_start: Tensor
     target: Tensor
@@ -61,7 +42,7 @@ class Corpus:
     @classmethod
     def load(
         cls, folder: Path, device: str, *, temper: float = 0.5, without: Sequence[str] = ()
-    ) -> Corpus:
+    ) -> ParallelCorpus:
         """The corpus of a folder; pairs of an origin in `without` are never drawn."""
         names = sorted(p.stem for p in folder.glob("??.npz"))
         if not names or not (folder / "pieces.npz").exists():
@@ -73,8 +54,10 @@ class Corpus:
                 f"--without {' '.join(sorted(unknown))}: {folder} has pairs of "
                 f"{', '.join(origins)} only."
             )
+        wanted = load_shares(folder)
+        factor = {o: 0.0 if o in without else wanted["origins"].get(o, 1.0) for o in origins}
         weights = [
-            _weights(p, temper, BOOST.get(n, 1.0), without)
+            _weights(p, temper, wanted["languages"].get(n, 1.0), factor)
             for n, p in zip(names, pairs, strict=True)
         ]
         total = sum(w.sum() for w in weights)
@@ -93,7 +76,7 @@ class Corpus:
             put(chance), tuple(names), shares, _slips(folder, names, put), folder,
         )  # fmt: skip
 
-    def only(self, rows: Tensor) -> Corpus:
+    def only(self, rows: Tensor) -> ParallelCorpus:
         """The same corpus, of which nothing but these rows is drawn."""
         weight = self.chance.diff(prepend=self.chance.new_zeros(1))
         kept = torch.zeros_like(weight)
@@ -108,7 +91,7 @@ class Corpus:
         return Table.of(side, first, last, str(self.source.device))
 
     def batches(self, words: int, seed: int, ahead: int = 16) -> Iterator[Tensor]:
-        """Row numbers of batches of like length, for ever."""
+        """Row numbers of batches of like length, without end."""
         device = self.source.device
         rng = torch.Generator(device=device).manual_seed(seed)
         length = self.target_start.diff()
@@ -129,20 +112,15 @@ class Corpus:
 
     def padded(self, rows: Tensor, side: str) -> Tensor:
         """Type numbers (rows, longest), -1 where a row has ended."""
-        flat = self.source if side == "source" else self.target
-        start = self.source_start if side == "source" else self.target_start
-        length = start[rows + 1] - start[rows]
-        step = torch.arange(int(length.max()), device=rows.device)
-        mask = step < length[:, None]
-        return torch.where(mask, flat[(start[rows][:, None] + step) * mask].long(), -1)
+        if side == "source":
+            return laid_out(self.source, self.source_start, rows)
+        return laid_out(self.target, self.target_start, rows)
 
 
 def _weights(
-    pairs: Pairs, temper: float, boost: float, without: Sequence[str] = ()
+    pairs: Pairs, temper: float, boost: float, factor: Mapping[str, float]
 ) -> NDArray[np.float64]:
-    origin = np.array([
-        0.0 if name in without else ORIGIN_WEIGHT.get(name, 1.0) for name in pairs.origins
-    ])  # fmt: skip
+    origin = np.array([factor[name] for name in pairs.origins])
     weight = origin[pairs.origin] * np.minimum(1.0, pairs.target.lengths / 12)
     kept = np.count_nonzero(weight)
     return np.asarray(weight / max(weight.sum(), 1e-9) * kept**temper * boost, dtype=np.float64)

@@ -6,7 +6,7 @@ corpus `draw` keeps a few translations c of x, drawn at temperatures from .1 to 
 English teacher rates each against y (best-match F, as in `objective`). The encoder then learns to
 rate (c, x) as the teacher rates (c, y), and the language model to rate log p(c | x) so.
 
-    samples = draw(corpus, model, teacher, rows=500_000, each=2, seed=1)
+    samples = draw(corpus, model, teacher, Sampling(rows=500_000, each=2))
     samples.save(corpus.folder)                     # samples.npz; new words join the corpus
     samples = Samples.load(folder, "cuda")
     samples.padded(rows)                            # (rows, each, longest) word types, -1 pads
@@ -27,16 +27,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import ResourceError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
-from mtgauge.train.embedded.corrupt import Table, expand, flat_rows, framed
+from mtgauge.train.embedded.corrupt import Table, expand, flat_rows, framed, laid_out
 from mtgauge.train.embedded.decode import translate
 from mtgauge.train.embedded.new_words import as_words
-from mtgauge.train.embedded.sampler import Corpus
-from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher
-from mtgauge.train.loop.descend import say
+from mtgauge.train.embedded.sampler import ParallelCorpus
+from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.nets.transformer import Causal, Ragged
+from mtgauge.train.progress import say
+from mtgauge.train.settings import Sampling
 
 FILE = "samples.npz"
 COOL, HOT = 0.1, 0.9
@@ -78,34 +79,26 @@ class Samples:
 
     def padded(self, rows: Tensor) -> Tensor:
         """Word types (rows, each, longest), -1 where a translation has ended."""
-        at = self.at(rows)
-        length = self.start[at + 1] - self.start[at]
-        step = torch.arange(int(length.max()), device=rows.device)
-        mask = step < length[..., None]
-        found = self.words[(self.start[at][..., None] + step) * mask].long()
-        return torch.where(mask, found, -1)
+        return laid_out(self.words, self.start, self.at(rows))
 
 
-def draw(
-    corpus: Corpus, model: Causal, teacher: Teacher, *, rows: int, each: int = 2,
-    layer: int = LAYER, batch: int = 4096, seed: int = 1,
-) -> Samples:  # fmt: skip
-    """Translate `rows` rows drawn by their chance, `each` times; the corpus gets the new words."""
-    if min(rows, each) < 1:
-        raise UsageError(f"--rows {rows} --each {each}: one of each at least.")
+def draw(corpus: ParallelCorpus, model: Causal, teacher: Teacher, settings: Sampling) -> Samples:
+    """Translate rows drawn by their chance, `each` times; the corpus gets the new words."""
+    settings.check()
+    each, layer = settings.each, settings.layer
     device = corpus.source.device
-    rng = torch.Generator(device=device).manual_seed(seed)
+    rng = torch.Generator(device=device).manual_seed(settings.seed)
     # missed now rather than after the translating
     teacher.refuse_above(layer)
     corpus.tables("teacher", FIRST, LAST)
-    chosen = _choose(corpus, rows, rng)
+    chosen = _choose(corpus, settings.rows, rng)
     table = corpus.tables("student", BOS, EOS)
     model.to(device).eval()
     began = time.monotonic()
     found: list[Tensor] = []
     order: list[Tensor] = []
     many = chosen.repeat_interleave(each)
-    for part in _like_length(many, corpus, batch):
+    for part in _like_length(many, corpus, settings.batch):
         heat = COOL + (HOT - COOL) * torch.rand(len(part), device=device, generator=rng)
         prefixes, most = _prefixes(corpus, many[part], table, model.shape.positions)
         found.append(translate(model, prefixes, heat, most, rng))
@@ -123,7 +116,7 @@ def draw(
     return _rated(samples, corpus, teacher, layer)
 
 
-def _choose(corpus: Corpus, rows: int, rng: torch.Generator) -> Tensor:
+def _choose(corpus: ParallelCorpus, rows: int, rng: torch.Generator) -> Tensor:
     """Distinct rows, about `rows` of them where the corpus has as many."""
     device = corpus.source.device
     chosen = torch.empty(0, dtype=torch.long, device=device)
@@ -137,13 +130,15 @@ def _choose(corpus: Corpus, rows: int, rng: torch.Generator) -> Tensor:
     return chosen[few].sort().values
 
 
-def _like_length(rows: Tensor, corpus: Corpus, batch: int) -> Iterator[Tensor]:
+def _like_length(rows: Tensor, corpus: ParallelCorpus, batch: int) -> Iterator[Tensor]:
     """Places in `rows`, in batches of sources of like length."""
     length = corpus.source_start.diff()[rows]
     yield from torch.split(torch.argsort(length, stable=True), batch)
 
 
-def _prefixes(corpus: Corpus, rows: Tensor, table: Table, positions: int) -> tuple[Ragged, int]:
+def _prefixes(
+    corpus: ParallelCorpus, rows: Tensor, table: Table, positions: int
+) -> tuple[Ragged, int]:
     """`<s> x <sep>` of each row, and how many pieces a translation may have."""
     words, starts = framed(corpus.padded(rows, "source"), table.frame)
     batch, _ = expand(words, starts, table)
@@ -155,7 +150,7 @@ def _prefixes(corpus: Corpus, rows: Tensor, table: Table, positions: int) -> tup
     return Ragged(ids, batch.start, batch.longest), most
 
 
-def _rated(samples: Samples, corpus: Corpus, teacher: Teacher, layer: int) -> Samples:
+def _rated(samples: Samples, corpus: ParallelCorpus, teacher: Teacher, layer: int) -> Samples:
     """The samples with the teacher's best-match F of each against its reference."""
     table = corpus.tables("teacher", FIRST, LAST)
     score = torch.zeros_like(samples.score)
@@ -170,8 +165,8 @@ def _rated(samples: Samples, corpus: Corpus, teacher: Teacher, layer: int) -> Sa
     return replace(samples, score=score)
 
 
-def piece_rows(samples: Samples, corpus: Corpus) -> dict[str, Tensor]:
-    """Student pieces (unframed, ragged) of source, reference and translation, one row a sample.
+def piece_rows(samples: Samples, corpus: ParallelCorpus) -> dict[str, Tensor]:
+    """Student pieces (unframed, ragged) of source, reference and translation, one row per sample.
 
     `source`, `source_start`, `reference`, ..., `sample`, `sample_start`, and `score`, `lang`.
     """

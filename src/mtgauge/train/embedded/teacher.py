@@ -1,9 +1,9 @@
 """The English teacher: all-mpnet-base-v2 (Apache-2.0), over ragged batches.
 
 What it teaches: which words of two English sentences match (states of a middle layer), and where a
-sentence lies (mean of the last). Weights travel as int8, one scale a row, about a quarter of fp32.
+sentence lies (mean of the last). Weights travel as int8 rows, about a
+quarter of fp32 (`recipes/pack_teacher.py` makes them of the published ones).
 
-    store(Path("model.safetensors"), Path("teacher.npz"))
     teacher = Teacher.load([Path("teacher.npz")], device="cuda")
     middle = teacher(batch, upto=7)
     last = teacher(batch, upto=12, states=middle, after=7)
@@ -14,70 +14,24 @@ Limits: English, lower-cased; MPNet's arrangement only.
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.nets.transformer import Ragged
+from mtgauge.train.nets.weights import Arrays, load_rows
 
 FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32
-LAYER = 7  # of twelve: whose best matches agree with people most, chosen on WMT16
 NAMES = (
     "embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight",
     "embeddings.LayerNorm.weight", "encoder.relative_attention_bias.weight",
     "encoder.layer.0.attention.attn.q.weight",
 )  # fmt: skip
-Arrays = dict[str, NDArray[np.generic]]
-
-
-def quantise_rows(weights: dict[str, NDArray[np.float32]]) -> Arrays:
-    """Matrices to int8 with one scale a row (`NAME.scale`); vectors stay fp16."""
-    out: Arrays = {}
-    for name, value in weights.items():
-        if value.ndim == 2 and min(value.shape) > 1:
-            scale = np.maximum(np.abs(value).max(1, keepdims=True), 1e-8) / 127
-            out[name] = np.round(value / scale).astype(np.int8)
-            out[name + ".scale"] = scale[:, 0].astype(np.float32)
-        else:
-            out[name] = value.astype(np.float16)
-    return out
-
-
-def store(weights: Path, out: Path) -> None:
-    """A safetensors file of the teacher, as `Teacher.load` reads it."""
-    from safetensors.torch import load_file
-
-    found = {name: value.float().numpy() for name, value in load_file(weights).items()}
-    np.savez(out, **quantise_rows(found))  # type: ignore[arg-type]
-
-
-def load_rows(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """What `quantise_rows` stored, in one file or several, as fp32 tensors."""
-    stored: dict[str, NDArray[np.generic]] = {}
-    for path in paths:
-        try:
-            with np.load(path, allow_pickle=False) as part:
-                stored |= {name: part[name] for name in part.files}
-        except (OSError, EOFError, zipfile.BadZipFile, ValueError) as error:
-            raise ResourceError(
-                f"{path} holds no stored weights ({error}): `mtgauge train prepare` and `train "
-                "teacher` write such files, and `store` in mtgauge.train.teacher."
-            ) from None
-    out = {}
-    for name, value in stored.items():
-        if not name.endswith(".scale"):
-            tensor = torch.from_numpy(np.ascontiguousarray(value)).float()
-            if name + ".scale" in stored:
-                tensor *= torch.from_numpy(stored[name + ".scale"].astype(np.float32))[:, None]
-            out[name] = tensor
-    return out
 
 
 class Teacher:

@@ -6,13 +6,13 @@ of translation and reference follow people's scores (`people`); the students the
 teacher on translations that nobody judged. An anchor keeps the mean of the last layer, which
 teaches where a sentence lies, where it was. The epoch that is best on held-out judgements is kept.
 
-    mtgauge train teacher --corpus CORPUS --teacher teacher.npz --judged da15.tsv.gz da16.tsv.gz \
+    mtgauge train teacher --corpus CORPUS --teacher teacher.npz --train da15.tsv.gz da16.tsv.gz \
         --out tuned.npz
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,40 +20,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.errors import InputError, UsageError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.people import People
-from mtgauge.train.embedded.sampler import load_tokenizer
-from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher
-from mtgauge.train.embedded.watch import FloatArray, Judged, read, refuse_flat
-from mtgauge.train.judged.rows import Rows, hold_out, overlap
-from mtgauge.train.loop.descend import say
-from mtgauge.train.nets.transformer import Ragged
+from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
+from mtgauge.train.embedded.watch import best_matches, means_by_file, shown
+from mtgauge.train.judged.codes import Coded, FloatArray
+from mtgauge.train.judged.rows import Rows, hold_out, read_needed, refuse_constant, refuse_overlap
+from mtgauge.train.progress import say
+from mtgauge.train.settings import TeacherTuning
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """How the teacher is tuned; its layers above `layer` stay as they are."""
-
-    layer: int = LAYER
-    epochs: int = 5
-    batch: int = 96
-    rate: float = 1e-4
-    anchor: float = 1.0
-    seed: int = 1
-
-    def check(self) -> None:
-        for name, least in (("epochs", 1), ("batch", 2)):
-            if (value := getattr(self, name)) < least:
-                raise UsageError(f"--{name} {value}: {least} at least.")
-        if self.rate <= 0:
-            raise UsageError(f"--rate {self.rate:g}: nothing is learned at that rate.")
-
-
-def tune(teacher: Teacher, fixed: Teacher, train: Judged, dev: Judged, how: Tuning) -> None:
+def tune(teacher: Teacher, fixed: Teacher, train: Coded, dev: Coded, how: TeacherTuning) -> None:
     """Tune `teacher` (float32) in place; `fixed` is the same teacher as it was."""
     device = str(teacher.w["embeddings.LayerNorm.weight"].device)
-    people = People.of(train.reference, train.hypothesis, train, device)
+    people = People.of(_texts(train, "ref"), _texts(train, "hyp"), train, device)
     learned = _learned(teacher, how.layer)
     optimiser = torch.optim.AdamW(learned.values(), lr=how.rate, weight_decay=0.01)
     rng = torch.Generator(device=device).manual_seed(how.seed)
@@ -91,7 +71,9 @@ def _learned(teacher: Teacher, layer: int) -> dict[str, Tensor]:
     return {name: teacher.w[name] for name in names}
 
 
-def _loss(teacher: Teacher, fixed: Teacher, people: People, rows: Tensor, how: Tuning) -> Tensor:
+def _loss(
+    teacher: Teacher, fixed: Teacher, people: People, rows: Tensor, how: TeacherTuning
+) -> Tensor:
     batch = people.texts(rows)
     states = teacher.states_of(batch, how.layer)
     loss = people.follow_match(rows, states, batch)
@@ -102,54 +84,31 @@ def _loss(teacher: Teacher, fixed: Teacher, people: People, rows: Tensor, how: T
     return loss + how.anchor * (1 - F.cosine_similarity(means, was)).mean()
 
 
-def scores(teacher: Teacher, judged: Judged, layer: int) -> FloatArray:
+def _texts(rows: Coded, column: str) -> list[list[int]]:
+    return rows.framed(column, FIRST, LAST)
+
+
+def scores(teacher: Teacher, rows: Coded, layer: int) -> FloatArray:
     """Best-match F of each translation with its reference."""
     device = teacher.w["embeddings.LayerNorm.weight"].device
-    found = []
-    for begin in range(0, len(judged.human), 256):
-        part = slice(begin, begin + 256)
-        texts = [*judged.reference[part], *judged.hypothesis[part]]
-        batch = Ragged.of(texts, device)
-        matched, _ = o.match_versions(teacher(batch, layer), batch, len(texts) // 2, 1)
-        found.append(matched.f.double().cpu().numpy())
-    return np.concatenate(found)
+    texts = _texts(rows, "ref"), _texts(rows, "hyp")
+    return best_matches(lambda b: {layer: teacher(b, layer)}, *texts, [layer], device)[layer, "F"]
 
 
-def _report(teacher: Teacher, dev: Judged, layer: int, when: str) -> float:
-    means = dev.means(dev.pearson(scores(teacher, dev, layer)))
-    say(f"{when}: " + "  ".join(f"{name} {value:.3f}" for name, value in means.items()))
+def _report(teacher: Teacher, dev: Coded, layer: int, when: str) -> float:
+    means = means_by_file(dev, scores(teacher, dev, layer))
+    say(f"{when}: {shown(means)}")
     return float(np.mean(list(means.values())))
 
 
-def _split(judged: list[Path], dev: list[Path], seed: int) -> tuple[Rows, Rows]:
-    """What is learned from, and what the epoch is chosen by; no sentence stands in both."""
+def split(train: Sequence[Path], dev: Sequence[Path], seed: int) -> tuple[Rows, Rows]:
+    """What is learned from, and what the epoch is chosen by: `dev`, or a tenth of `train`."""
     needs = ["reference", "hypothesis"]
-    rows = read(judged, needs=needs)
+    rows = read_needed(train, needs)
     if not dev:
-        train, held = hold_out(rows, 0.1, None, seed)
-        return train, refuse_flat(held, " in the tenth that is held out")
-    held = read(dev, needs=needs)
-    if len(both := overlap(rows, held)):
-        raise InputError(
-            f"{len(both)} of {len(rows)} segments translate a sentence that is also in --dev",
-            file=rows.files[both[0]],
-            remedy="Take them out of one side, or leave --dev away: a tenth is held out then.",
-        )
+        own, held = hold_out(rows, 0.1, None, seed)
+        refuse_constant(held, by_file=True, part=" in the tenth that is held out")
+        return own, held
+    held = read_needed(dev, needs)
+    refuse_overlap(rows, held)
     return rows, held
-
-
-def run(
-    corpus: Path, teacher: list[Path], judged: list[Path], dev: list[Path], out: Path, device: str,
-    how: Tuning,
-) -> None:  # fmt: skip
-    """Read, hold out a tenth where no file is named for it, tune and save."""
-    how.check()
-    if out.suffix != ".npz":
-        raise UsageError(f"--out {out}: name a file that ends in .npz.")
-    tokenizer = load_tokenizer(corpus, "teacher")
-    parts = _split(judged, dev, how.seed)
-    train, held = (Judged.of(part, tokenizer, (FIRST, LAST)) for part in parts)
-    own = Teacher.load(teacher, device, torch.float32)
-    torch.set_float32_matmul_precision("high")
-    tune(own, Teacher.load(teacher, device), train, held, how)
-    own.save(out)

@@ -1,181 +1,84 @@
 """How a model in training correlates with human judgements, and how well it finds translations.
 
-Judged segments (`judged`) are encoded layer by layer and scored by best matches, with the reference
+Judged segments are encoded layer by layer and scored by best matches, with the reference
 and with the source; the figures choose the layers and say when to stop. Use judgements that are for
 choosing (WMT15, WMT16), never the test set.
 
-    judged = Judged.of(read([Path("da16.tsv.gz")]), tokenizer)
-    print(correlations(encoder, judged))
+    rows = coded(read_needed([Path("da16.tsv.gz")], ["source", "reference"]), tokenizer)
+    print(correlations(encoder, rows))
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 
-from mtgauge.data.judgements import data_name
-from mtgauge.errors import InputError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
 from mtgauge.train.embedded.prepare import load_pairs, load_pieces
-from mtgauge.train.judged.rows import Rows, refuse_bad
-from mtgauge.train.judged.rows import read as read_rows
+from mtgauge.train.judged.codes import LONGEST, Coded, FloatArray, code
+from mtgauge.train.judged.rows import Rows
+from mtgauge.train.loop.batching import mean_of_defined, pearson_by_pair
 from mtgauge.train.nets.transformer import Causal, Encoder, Ragged, log_probability
 
-FloatArray = NDArray[np.float64]
-LONGEST = 200  # pieces of a text
+
+def coded(rows: Rows, tokenizer: Tokenizer) -> Coded:
+    """Rows as pieces of a tokenizer."""
+
+    def tokenize(texts: Sequence[str]) -> list[list[int]]:
+        found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [item.ids for item in found]
+
+    return code([rows], tokenize)[0]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Judged segments as pieces (framed); `group` is the file and the language pair."""
-
-    source: list[list[int]]
-    reference: list[list[int]]
-    hypothesis: list[list[int]]
-    human: FloatArray
-    group: list[str]
-
-    @classmethod
-    def of(cls, rows: Rows, tokenizer: Tokenizer, frame: tuple[int, int] = (BOS, EOS)) -> Judged:
-        """A text that the rows do not have becomes an empty one (`read` refuses it if asked)."""
-        texts = []
-        for column in (rows.sources, rows.references, rows.hypotheses):
-            encoded = tokenizer.encode_batch([t or "" for t in column], add_special_tokens=False)
-            texts.append([[frame[0], *item.ids[:LONGEST], frame[1]] for item in encoded])
-        name = {file: data_name(Path(file)) for file in set(rows.files)}
-        group = [f"{name[f]} {lp}" for f, lp in zip(rows.files, rows.lps, strict=True)]
-        return cls(texts[0], texts[1], texts[2], rows.scores, group)
-
-    def pearson(self, scores: FloatArray) -> dict[str, float]:
-        """Pearson with the human scores by group."""
-        names = np.array(self.group)
-        return {
-            name: float(np.corrcoef(scores[names == name], self.human[names == name])[0, 1])
-            for name in sorted(set(self.group))
-        }
-
-    @staticmethod
-    def means(found: dict[str, float]) -> dict[str, float]:
-        """The mean over the language pairs of each file."""
-        files: dict[str, list[float]] = {}
-        for name, value in sorted(found.items()):
-            files.setdefault(name.rsplit(" ", 1)[0], []).append(value)
-        return {file: float(np.mean(values)) for file, values in files.items()}
+def means_by_file(rows: Coded, scores: FloatArray) -> dict[str, float]:
+    """Pearson with the human scores, the mean over the language pairs of each file."""
+    found = pearson_by_pair(rows.groups, scores, rows.scores)
+    files: dict[str, list[float]] = {}
+    for name in sorted(set(rows.groups)):
+        files.setdefault(name.rsplit(" ", 1)[0], []).append(found[name])
+    return {file: mean_of_defined(values) for file, values in files.items()}
 
 
-def read(
-    files: Sequence[Path], target: str | None = "en", needs: Sequence[str] = ()
-) -> Rows:  # fmt: skip
-    """Judged segments into one language (any: None), their scores cut as in `judged`.
-
-    What would give a number without a meaning is refused: missing, constant or raw scores, two
-    files of one name, and rows without a text that is needed (`source`, `reference`, `hypothesis`).
-    """
-    named: dict[str, Path] = {}
-    for file in files:
-        if (other := named.setdefault(data_name(file), file)) != file:
-            raise InputError(
-                f"{other} has the same name, and correlations are told by it",
-                file=file,
-                remedy="Rename one of them.",
-            )
-    rows = refuse_bad(read_rows(files))
-    mine = [i for i, lp in enumerate(rows.lps) if target is None or lp.endswith("-" + target)]
-    if not mine:
-        found = ", ".join(sorted(set(rows.lps)))
-        raise InputError(f"no judged segments into {target}, only of {found}", file=files[0])
-    rows = rows.take(mine)
-    for need in needs:
-        _refuse_without(rows, need)
-    return refuse_flat(rows)
+def shown(means: dict[str, float]) -> str:
+    return "  ".join(f"{name} {value:.3f}" for name, value in means.items())
 
 
-def _refuse_without(rows: Rows, need: str) -> None:
-    column = {"source": rows.sources, "reference": rows.references, "hypothesis": rows.hypotheses}
-    texts = column[need]
-    without = [i for i, text in enumerate(texts) if not (text or "").strip()]
-    if without:
-        raise InputError(
-            f"{len(without)} of {len(rows)} segments have no {need}",
-            file=rows.files[without[0]],
-            remedy=f"Fill column {need}, or take those rows out.",
-        )
-
-
-def refuse_flat(rows: Rows, part: str = "") -> Rows:
-    """The rows, if every language pair of a file has two scores that differ: there is no
-    correlation with fewer."""
-    seen: dict[tuple[str, str], set[float]] = {}
-    for file, lp, score in zip(rows.files, rows.lps, rows.scores, strict=True):
-        seen.setdefault((file, lp), set()).add(float(score))
-    for (file, lp), scores in seen.items():
-        if len(scores) < 2:
-            raise InputError(
-                f"{lp} has no two different scores{part}",
-                file=file,
-                remedy="Take the pair out, or give more of it.",
-            )
-    return rows
+def encoder_states(encoder: Encoder, batch: Ragged) -> list[Tensor]:
+    device = batch.ids.device.type
+    with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        states: list[Tensor] = encoder(batch)
+    return states
 
 
 @torch.no_grad()
-def token_states(encoder: Encoder, texts: list[list[int]], layers: list[int]) -> list[list[Tensor]]:
-    """Unit vectors of each text at each layer, without the frame."""
-    device = encoder.pieces.weight.device
-    out: list[list[Tensor]] = [[] for _ in layers]
-    for begin in range(0, len(texts), 512):
-        batch = Ragged.of(texts[begin : begin + 512], device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            states = encoder(batch)
-        cuts = batch.lengths.tolist()
-        for found, layer in zip(out, layers, strict=True):
-            unit = F.normalize(states[layer].float(), dim=-1)
-            found += [part[1:-1] for part in torch.split(unit, cuts)]
-    return out
-
-
-def _pad(rows: list[Tensor]) -> tuple[Tensor, Tensor]:
-    padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    lengths = torch.tensor([len(r) for r in rows], device=padded.device)
-    return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
-
-
-@torch.no_grad()
-def best_matches(left: list[Tensor], right: list[Tensor]) -> dict[str, FloatArray]:
-    """P (left looked up in right), R and F of each pair of texts."""
-    parts: dict[str, list[Tensor]] = {"P": [], "R": [], "F": []}
-    for begin in range(0, len(left), 256):
-        a, mask_a = _pad(left[begin : begin + 256])
-        b, mask_b = _pad(right[begin : begin + 256])
-        found = o.match(torch.bmm(a, b.transpose(1, 2)), mask_a, mask_b)
-        for name, value in zip("PRF", (found.precision, found.recall, found.f), strict=True):
-            parts[name].append(value)
-    return {name: torch.cat(v).double().cpu().numpy() for name, v in parts.items()}
-
-
-def encoder_scores(
-    encoder: Encoder, judged: Judged, layers: list[int]
-) -> dict[tuple[str, int, str], FloatArray]:
-    """(side, layer, P | R | F) -> scores; P looks the translation's words up in the other side."""
-    states = {
-        side: token_states(encoder, getattr(judged, side), layers)
-        for side in ("source", "reference", "hypothesis")
-    }
-    out: dict[tuple[str, int, str], FloatArray] = {}
-    for side in ("reference", "source"):
-        for i, layer in enumerate(layers):
-            found = best_matches(states["hypothesis"][i], states[side][i])
-            out |= {(side, layer, name): value for name, value in found.items()}
-    return out
+def best_matches(
+    states_of: Callable[[Ragged], Mapping[int, Tensor] | Sequence[Tensor]],
+    first: list[list[int]],
+    second: list[list[int]],
+    layers: Sequence[int],
+    device: torch.device,
+) -> dict[tuple[int, str], FloatArray]:
+    """(layer, P | R | F) -> scores; P looks the words of the second texts up in the first."""
+    found: dict[tuple[int, str], list[Tensor]] = {}
+    for begin in range(0, len(first), 256):
+        part = slice(begin, begin + 256)
+        batch = Ragged.of([*first[part], *second[part]], device)
+        states = states_of(batch)
+        for layer in layers:
+            match, _ = o.match_versions(states[layer], batch, len(batch) // 2, 1)
+            for name, value in (("P", match.precision), ("R", match.recall), ("F", match.f)):
+                found.setdefault((layer, name), []).append(value)
+    return {key: torch.cat(values).double().cpu().numpy() for key, values in found.items()}
 
 
 def halves(
@@ -186,7 +89,7 @@ def halves(
 
 
 @torch.no_grad()
-def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
+def fluency_scores(model: Causal, rows: Coded) -> dict[str, FloatArray]:
     """Mean log-probability of the translation alone and given the source, and of the source given
     the translation."""
     device = model.pieces.weight.device
@@ -194,7 +97,7 @@ def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
     def pairs(first: list[list[int]], second: list[list[int]]) -> list[list[int]]:
         return [[*a, *b] for a, b in zip(*halves(first, second), strict=True)]
 
-    source, hypothesis = judged.source, judged.hypothesis
+    source, hypothesis = rows.framed("src", BOS, EOS), rows.framed("hyp", BOS, EOS)
     out = {}
     for name, texts, scored_texts in (
         ("alone", hypothesis, hypothesis),
@@ -219,19 +122,38 @@ def fluency_scores(model: Causal, judged: Judged) -> dict[str, FloatArray]:
     return out
 
 
-def correlations(encoder: Encoder, judged: Judged, layers: list[int] | None = None) -> str:
-    """One line a side, layer and rule: the mean of each file."""
-    was = encoder.training
-    encoder.eval()
-    most = encoder.shape.layers
-    layers = layers or list(range(min(2, most), most + 1))
-    lines = []
-    for (side, layer, rule), scores in encoder_scores(encoder, judged, layers).items():
-        found = judged.means(judged.pearson(scores))
-        shown = "  ".join(f"{k} {v:.3f}" for k, v in found.items())
-        lines.append(f"{side:9} layer {layer} {rule}  {shown}")
-    encoder.train(was)
+def fluency_correlations(model: Causal, rows: Coded) -> str:
+    """One line per kind of score: the mean of each file."""
+    with evaluated(model):
+        found = fluency_scores(model, rows)
+    return "\n".join(f"{name}  {shown(means_by_file(rows, x))}" for name, x in found.items())
+
+
+def correlations(encoder: Encoder, rows: Coded) -> str:
+    """One line per side, layer and rule: the mean of each file."""
+    most, device = encoder.shape.layers, encoder.pieces.weight.device
+    layers = range(min(2, most), most + 1)
+    hypotheses, lines = rows.framed("hyp", BOS, EOS), []
+    with evaluated(encoder):
+        for side, column in (("reference", "ref"), ("source", "src")):
+            found = best_matches(
+                partial(encoder_states, encoder), rows.framed(column, BOS, EOS), hypotheses,
+                layers, device,
+            )  # fmt: skip
+            for (layer, rule), scores in found.items():
+                lines.append(f"{side:9} layer {layer} {rule}  {shown(means_by_file(rows, scores))}")
     return "\n".join(lines)
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode, and as it was afterwards."""
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)
 
 
 @torch.no_grad()
@@ -239,8 +161,6 @@ def retrieval(encoder: Encoder, corpus: Path) -> str:
     """P@1 of finding the translation of a held-out sentence among its language's, both ways, by the
     cosine of mean unit vectors of the last layer; by language, the worst first. A language without
     held-out sentences is passed over."""
-    was = encoder.training
-    encoder.eval()
     pieces, found = load_pieces(corpus, "student"), dict[str, float]()
     for lang in sorted(file.stem for file in corpus.glob("??.npz")):
         pairs = load_pairs(corpus / "heldout.npz", lang + ".")
@@ -252,15 +172,25 @@ def retrieval(encoder: Encoder, corpus: Path) -> str:
                 [BOS, *[int(x) for w in side.row(i) for x in pieces.row(int(w))][:LONGEST], EOS]
                 for i in range(len(pairs))
             ]
-            rows = token_states(encoder, texts, [encoder.shape.layers])[0]
-            means.append(F.normalize(torch.stack([r.mean(0) for r in rows]), dim=-1))
+            with evaluated(encoder):
+                means.append(_mean_vectors(encoder, texts))
         near = means[0] @ means[1].T
         own = torch.arange(len(near), device=near.device)
         hits = torch.cat([near.argmax(1) == own, near.argmax(0) == own])
         found[lang] = hits.float().mean().item()
-    encoder.train(was)
     worst = sorted(found.items(), key=lambda item: item[1])
     if not found:
         return "retrieval: no language has held-out sentences"
     mean = np.mean(list(found.values()))
     return f"retrieval {mean:.3f}: " + " ".join(f"{k} {v:.3f}" for k, v in worst)
+
+
+def _mean_vectors(encoder: Encoder, texts: list[list[int]]) -> Tensor:
+    """Unit means of the unit vectors of each text's last layer, without the frame."""
+    means = []
+    for begin in range(0, len(texts), 512):
+        batch = Ragged.of(texts[begin : begin + 512], encoder.pieces.weight.device)
+        unit = F.normalize(encoder_states(encoder, batch)[-1].float(), dim=-1)
+        inside = (batch.position > 0) & (batch.position < batch.lengths[batch.row] - 1)
+        means.append(o.word_means(unit[inside], batch.row[inside], len(batch)))
+    return F.normalize(torch.cat(means), dim=-1)

@@ -1,8 +1,7 @@
 """Judged segments as training material: read, checked, split, weighted.
 
-    rows = read([Path("da16.tsv.gz")])
-    refuse_bad(rows, languages=encoder.languages)
-    train, dev = hold_out(rows, share=0.1, seed=1)
+    rows = refuse_bad(read(["da16.tsv.gz"]), languages=encoder.languages)
+    train, dev = hold_out(rows, share=0.1, most=None, seed=1)
 
 What is refused, because a model would learn nonsense from it without a complaint: a missing
 score, scores of 0 to 100 where z-scores are meant, one score for all segments of a language pair, a
@@ -21,8 +20,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,49 +58,31 @@ class Rows:
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Rows:
         at = [int(i) for i in rows]
-        return Rows(
-            [self.files[i] for i in at],
-            [self.lps[i] for i in at],
-            [self.sources[i] for i in at],
-            [self.references[i] for i in at],
-            [self.hypotheses[i] for i in at],
-            self.scores[at],
-            self.weights[at],
-            self.raw[at],
-        )
+        taken: list[Any] = [
+            c[at] if isinstance(c, np.ndarray) else [c[i] for i in at] for c in self.columns()
+        ]
+        return Rows(*taken)
 
-    def digest(self) -> str:
-        """Changes whenever a text or a score does."""
-        parts = zip(
-            self.lps, self.sources, self.references, self.hypotheses, self.scores, strict=True
-        )
-        whole = "\n".join("\t".join(map(str, row)) for row in parts)
-        return hashlib.sha256(whole.encode()).hexdigest()
-
-    def pairs(self) -> dict[str, NDArray[np.int64]]:
-        """Row numbers of each language pair."""
-        found: dict[str, list[int]] = {}
-        for i, lp in enumerate(self.lps):
-            found.setdefault(lp, []).append(i)
-        return {lp: np.array(rows) for lp, rows in sorted(found.items())}
+    def columns(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
-def read(paths: Sequence[Path]) -> Rows:
+def read(paths: Sequence[str | Path]) -> Rows:
     """All judged segments of the files, HTML escapes undone."""
     parts: list[Rows] = []
-    for path in paths:
-        tables = judgements.read(path)
-        for table in tables:
+    for path in map(Path, paths):
+        for table in judgements.read(path):
             n = len(table)
             if table.hypotheses is None:
                 raise InputError("the file has scores but no texts", file=path)
             counts = _judges(table, path)
+            nothing: list[str | None] = [None] * n
             parts.append(
                 Rows(
                     [path.name] * n,
                     [table.lp] * n,
-                    [None] * n if table.sources is None else [unescape(t) for t in table.sources],
-                    [None] * n
+                    nothing if table.sources is None else [unescape(t) for t in table.sources],
+                    nothing
                     if table.references is None
                     else [unescape(row[0]) for row in table.references],
                     [unescape(t) for t in table.hypotheses],
@@ -109,21 +92,17 @@ def read(paths: Sequence[Path]) -> Rows:
                 )
             )
     if not parts:
-        raise UsageError("No training data: name at least one file of judged segments.")
+        raise UsageError("No judged segments: name at least one file.")
     return concatenate(parts)
 
 
 def concatenate(parts: Sequence[Rows]) -> Rows:
-    return Rows(
-        [x for part in parts for x in part.files],
-        [x for part in parts for x in part.lps],
-        [x for part in parts for x in part.sources],
-        [x for part in parts for x in part.references],
-        [x for part in parts for x in part.hypotheses],
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.raw for part in parts]),
-    )
+    """The rows of all parts, one after the other."""
+    columns = zip(*(part.columns() for part in parts), strict=True)
+    joined: list[Any] = [
+        np.concatenate(c) if isinstance(c[0], np.ndarray) else [*chain(*c)] for c in columns
+    ]
+    return Rows(*joined)
 
 
 def _judges(table: judgements.Judgements, path: Path) -> FloatArray:
@@ -135,6 +114,45 @@ def _judges(table: judgements.Judgements, path: Path) -> FloatArray:
     return table.judges
 
 
+def read_needed(
+    files: Sequence[str | Path], needs: Sequence[str], target: str | None = "en"
+) -> Rows:
+    """Checked rows into one language (any: None) that have the texts named by `needs`.
+
+    For correlations per file and language pair: two files of one name, and a pair of a file whose
+    scores are all the same, are refused.
+    """
+    named: dict[str, Path] = {}
+    for file in map(Path, files):
+        if (other := named.setdefault(judgements.data_name(file), file)) != file:
+            raise InputError(
+                f"{other} has the same name, and correlations are listed by file name",
+                file=file,
+                remedy="Rename one of them.",
+            )
+    rows = refuse_bad(read(files))
+    mine = [i for i, lp in enumerate(rows.lps) if target is None or lp.endswith("-" + target)]
+    if not mine:
+        found = ", ".join(sorted(set(rows.lps)))
+        raise InputError(f"no judged segments into {target}, only of {found}", file=files[0])
+    rows = rows.take(mine)
+    for need in needs:
+        _refuse_without(rows, need)
+    refuse_constant(rows, by_file=True)
+    return rows
+
+
+def _refuse_without(rows: Rows, need: str) -> None:
+    column = {"source": rows.sources, "reference": rows.references, "hypothesis": rows.hypotheses}
+    without = [i for i, text in enumerate(column[need]) if not (text or "").strip()]
+    if without:
+        raise InputError(
+            f"{len(without)} of {len(rows)} segments have no {need}",
+            file=rows.files[without[0]],
+            remedy=f"Fill column {need}, or take those rows out.",
+        )
+
+
 def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
     """The rows with cut scores, or the error that says what is wrong with them."""
     missing = np.flatnonzero(np.isnan(rows.scores)).tolist()
@@ -144,23 +162,35 @@ def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
             f"{len(missing)} of {len(rows)} segments have no score ({where})",
             remedy="A model would learn from them as if they were judged: take those rows out.",
         )
-    for lp, at in rows.pairs().items():
-        if len(at) > 1 and np.ptp(rows.scores[at]) == 0:
-            raise InputError(
-                f"all {len(at)} segments of {lp} have the same score, {rows.scores[at[0]]:g}",
-                remedy="There is nothing to learn from them; is column human the right one?",
-            )
+    refuse_constant(rows)
     _refuse_raw(rows)
-    if languages:
-        known = set(languages)
-        unknown = {lp for lp in set(rows.lps) if not known.issuperset(lp.split("-"))}
-        if unknown:
-            raise InputError(
-                f"the encoder does not know a language of {', '.join(sorted(unknown))}; "
-                f"it knows {', '.join(sorted(known))}",
-                remedy="Take those pairs out with --pairs, or say --any-language to train anyway.",
-            )
+    known = set(languages)
+    unknown = {lp for lp in set(rows.lps) if known and not known.issuperset(lp.split("-"))}
+    if unknown:
+        raise InputError(
+            f"the encoder does not know a language of {', '.join(sorted(unknown))}; "
+            f"it knows {', '.join(sorted(known))}",
+            remedy="Take those pairs out with --pairs, or say --any-language to train anyway.",
+        )
     return replace(rows, scores=np.clip(rows.scores, -LIMIT, LIMIT))
+
+
+def refuse_constant(rows: Rows, *, by_file: bool = False, part: str = "") -> None:
+    """Refuse a language pair (`by_file`: of a file) without two scores that differ.
+
+    There is nothing to learn from it, and no correlation with it. One segment of a pair among
+    others to learn from is no fault.
+    """
+    seen: dict[tuple[str, str], list[float]] = {}
+    for file, lp, score in zip(rows.files, rows.lps, rows.scores.tolist(), strict=True):
+        seen.setdefault((file if by_file else "", lp), []).append(score)
+    for (file, lp), scores in seen.items():
+        if len(set(scores)) < 2 and (by_file or len(scores) > 1):
+            raise InputError(
+                f"{lp} has no two different scores{part}: {len(scores)} of {scores[0]:g}",
+                file=file or None,
+                remedy="Is column human the right one? Take the pair out, or give more of it.",
+            )
 
 
 def _refuse_raw(rows: Rows) -> None:
@@ -182,14 +212,16 @@ def overlap(train: Rows, dev: Rows) -> NDArray[np.int64]:
     return np.array([i for i, (lp, s, r) in enumerate(keys) if (lp, _key(s, r)) in seen], np.int64)
 
 
-def refuse_overlap(train: Rows, held: Rows, what: str = "validation") -> None:
+def refuse_overlap(
+    train: Rows, held: Rows, what: str = "validation", remedy: str = "Take them out of one side."
+) -> None:
     rows = overlap(train, held)
     if len(rows):
         pairs = ", ".join(f"{lp} {n}" for lp, n in Counter(train.lps[i] for i in rows).items())
         raise InputError(
             f"{len(rows)} of {len(train)} segments translate a source sentence that is also in the "
             f"{what} data ({pairs})",
-            remedy="Say --drop-overlap to leave them out.",
+            remedy=remedy,
         )
 
 
@@ -235,10 +267,10 @@ def _rank(*parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
 
 
-def fingerprint(paths: Sequence[Path]) -> list[dict[str, str | int]]:
+def fingerprint(paths: Sequence[str | Path]) -> list[dict[str, str | int]]:
     """What a model card says of its data: name, size and SHA-256 of each file."""
     found: list[dict[str, str | int]] = []
-    for path in paths:
+    for path in map(Path, paths):
         digest = hashlib.sha256()
         size = 0
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]

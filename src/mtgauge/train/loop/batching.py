@@ -1,24 +1,22 @@
 """What the two families of trained metrics share: batches of like length, validation, calibration.
 
-for rows in bucketed(lengths, size=32, rng=rng): ...
+for rows in bucketed(lengths, size=32, rng=rng): ...  # random batches, to learn from
+for rows in by_length(lengths, size=128): ...         # shortest first, to predict
 pearson_by_pair(dev.lps, predictions, dev.scores)     # {"de-en": .71, ..., "average": .70}
 calibration(predictions, dev.raw)                     # z -> mean judgement, 0 to 100
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from mtgauge.stats.correlation import pearson
-from mtgauge.train.judged.codes import Coded
+from mtgauge.train.judged.codes import Coded, FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 _POOL = 50  # batches that are sorted by length together
 _LEAST = 300  # judgements on 0-100 that a calibration needs
 
@@ -29,9 +27,14 @@ def bucketed(lengths: IntArray, size: int, rng: np.random.Generator) -> list[Int
     batches: list[IntArray] = []
     for start in range(0, len(order), size * _POOL):
         pool = order[start : start + size * _POOL]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[at : at + size] for at in range(0, len(pool), size)]
+        batches += [pool[rows] for rows in by_length(lengths[pool], size)]
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def by_length(lengths: IntArray, size: int) -> list[IntArray]:
+    """Rows in batches of like length, the shortest first."""
+    order = np.argsort(lengths, kind="stable")
+    return [order[at : at + size] for at in range(0, len(order), size)]
 
 
 def weighted_error(predicted: Tensor, rows: Coded, at: IntArray) -> Tensor:
@@ -50,8 +53,13 @@ def pearson_by_pair(
     found = {
         lp: float(pearson(predictions[names == lp], human[names == lp])) for lp in sorted(set(lps))
     }
-    defined = [r for r in found.values() if not np.isnan(r)]
-    return found | {"average": float(np.mean(defined)) if defined else float("nan")}
+    return found | {"average": mean_of_defined(found.values())}
+
+
+def mean_of_defined(values: Iterable[float]) -> float:
+    """Mean of the values that are not NaN; NaN where there is none."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else float("nan")
 
 
 def rounded(values: dict[str, float]) -> dict[str, float]:

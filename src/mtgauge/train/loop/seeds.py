@@ -17,7 +17,8 @@ import torch
 
 from mtgauge.errors import InputError
 from mtgauge.train.loop.batching import rounded
-from mtgauge.train.loop.loop import Fitted, Plan, Task, fit, read_log
+from mtgauge.train.loop.fit import Fitted, Plan, Task, fit, read_log
+from mtgauge.train.nets.weights import load_trained
 
 T = TypeVar("T", bound=Task)
 
@@ -28,6 +29,7 @@ class Kept(Generic[T]):
     seed: int
     fitted: Fitted
     by_seed: dict[str, float]
+    before: dict[str, Any]  # of the run that this one went on from
 
     def facts(self) -> dict[str, Any]:
         """What the card says of the runs."""
@@ -41,17 +43,26 @@ class Kept(Generic[T]):
             "steps": self.fitted.steps,
             "epochs": self.fitted.epochs,
             "seconds": round(self.fitted.seconds, 1),
+            **self.before,
         }
 
 
 def over_seeds(
-    make: Callable[[], T], plan: Plan, seeds: Sequence[int], out: Path, quiet: bool = False
+    make: Callable[[], T],
+    plan: Plan,
+    seeds: Sequence[int],
+    out: Path,
+    *,
+    start: str | Path | None = None,
+    quiet: bool = False,
 ) -> Kept[T]:
+    """Train what `make` makes once per seed, from the weights of `start` where it is given."""
     best: Kept[T] | None = None
     by_seed: dict[str, float] = {}
     for seed in seeds:
         torch.manual_seed(seed)  # the first weights come from the seed too
         task = make()
+        before = {} if start is None else load_trained(start, task.model)
         fitted = fit(task, replace(plan, seed=seed), out / f"seed-{seed}", quiet)
         value = fitted.best["average"]
         if math.isnan(value):
@@ -62,7 +73,7 @@ def over_seeds(
             )
         by_seed[str(seed)] = value
         if best is None or value > best.fitted.best["average"]:
-            best = Kept(task, seed, fitted, by_seed)
+            best = Kept(task, seed, fitted, by_seed, before)
         if plan.epochs:
             _draw(out / f"seed-{seed}")
     assert best is not None

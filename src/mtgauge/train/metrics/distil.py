@@ -4,24 +4,25 @@ A person's single judgement is mostly noise; a large regressor that has read all
 `distil` lets one (`mtgauge train regressor --views hyp+ref` on an English encoder) rate every
 training segment into English, and sampled translations besides, which nobody has judged:
 
-    mtgauge train distil --judged judged.npz --teacher DIR --teacher-encoder HUB --out OUT
+    mtgauge train distil --packed judged.npz --rater DIR --rater-encoder HUB --out OUT
 
     OUT/samples.npz     judged segments and sampled translations (--corpus), to begin with
     OUT/judged.npz      judged segments alone, to end with
 
-The score of a segment that n people judged becomes n / (n + 2) of theirs and the rest the
-teacher's; segments into other languages, and those without a reference, keep theirs. Validation and
-test data are left as they are. The teacher reads the text that the pieces spell, so it may have any
-tokenizer. A head or a regressor of any view then learns from these scores as from people's.
+The score of a segment that n people judged becomes n / (n + 2) of theirs and the rest the rater's;
+segments into other languages, and those without a reference, keep theirs. Validation and test data
+are left as they are. The rater reads the text that the pieces spell, so it may have any tokenizer.
+A head or a regressor of any view then learns from these scores as from people's.
 
-Limits: the teacher reads English; what it has seen of the same judgements it has partly by heart.
+Limits: the rater reads English; what it has seen of the same judgements it has partly memorised.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,53 +30,54 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from mtgauge.errors import UsageError
-from mtgauge.train.judged import codes as coded
-from mtgauge.train.judged.codes import Book, Coded
-from mtgauge.train.loop.loop import pick_device
-from mtgauge.train.metrics.regressor_run import EncoderFolder, read_folder
+from mtgauge.train.judged import packed
+from mtgauge.train.judged.coder import TextCoder, read_coder
+from mtgauge.train.judged.codes import Book, Coded, merged
+from mtgauge.train.judged.rows import LIMIT
+from mtgauge.train.loop.fit import pick_device
 from mtgauge.train.metrics.regressor_task import RegressorTask
 from mtgauge.train.nets.regressor import HubPairs, Regressor, load_hub
-from mtgauge.train.onnx.folder import load_warm
-
-if TYPE_CHECKING:
-    from mtgauge.encode.tokens.pairs import Packer
+from mtgauge.train.nets.weights import load_trained
+from mtgauge.train.settings import Distillation
 
 VIEW = "hyp+ref"
 LENGTH = 160  # pieces of an input
 
 
-def run(args: argparse.Namespace) -> int:
-    device = pick_device(args.device)
-    own = read_folder(args.encoder)
-    parts, facts = coded.load(args.judged, own.tokenizer_digest)
-    teacher = Teacher(args, Tokenizer.from_file(str(own.tokenizer)), device)
-    args.out.mkdir(parents=True, exist_ok=True)
-    drawn = None if args.corpus is None else _samples(args.corpus, args.samples, device)
-    facts |= {"distilled": teacher.facts | {"samples": 0 if drawn is None else len(drawn)}}
-    train = blended(parts["train"], teacher)
-    digest = own.tokenizer_digest
-    coded.save(args.out / "judged.npz", parts | {"train": train}, digest, facts, small=False)
+def distil(settings: Distillation) -> None:
+    """Write the packed files with the rater's scores."""
+    device = pick_device(settings.device)
+    own = read_coder(settings.encoder)
+    parts, facts = packed.load(settings.packed, own.digest)
+    rater = Rater(settings, Tokenizer.from_file(str(own.tokenizer)), device)
+    drawn = None
+    if settings.corpus is not None:
+        drawn = _samples(settings.corpus, settings.sample_limit, device)
+    facts |= {"distilled": rater.facts | {"samples": 0 if drawn is None else len(drawn)}}
+    train = blended(parts["train"], rater)
+
+    def save(name: str, rated: dict[str, Coded]) -> None:
+        packed.save(settings.out / name, rated, own.digest, facts, compressed=False)
+
+    save("judged.npz", parts | {"train": train})
     if drawn is not None:
-        rated = drawn.scored(teacher(drawn), drawn.weights)
-        both = coded.merged(train, rated)
-        dev = coded.merged(parts["dev"], rated.take(np.arange(0)))  # in the book that the two share
-        coded.save(args.out / "samples.npz", {"train": both, "dev": dev}, digest, facts, False)
-    return 0
+        rated = replace(drawn, scores=rater(drawn))
+        dev = merged(parts["dev"], rated.take(np.arange(0)))  # in the book that the two share
+        save("samples.npz", {"train": merged(train, rated), "dev": dev})
 
 
-class Teacher:
+class Rater:
     """Predicted z-scores of rows of pieces, read as the text that they spell."""
 
-    def __init__(self, args: argparse.Namespace, pieces: Tokenizer, device: torch.device) -> None:
+    def __init__(self, settings: Distillation, pieces: Tokenizer, device: torch.device) -> None:
         self.pieces = pieces
-        hub = HubPairs(load_hub(args.teacher_encoder))
-        self.model = Regressor(hub, ("ref",), "compare", "mlp", args.teacher_hidden)
-        name = Path(args.teacher_encoder).name
+        hub = HubPairs(load_hub(settings.rater_encoder))
+        self.model = Regressor(hub, ("ref",), "compare", "mlp", settings.rater_hidden)
+        name = Path(settings.rater_encoder).name
         self.facts: dict[str, Any] = {"teacher": f"{name}, a regressor for {VIEW}"}
-        self.facts |= load_warm(args.teacher / "weights.safetensors", self.model)["warm"]
+        self.facts |= load_trained(settings.rater, self.model)["warm"]
         self.model.to(device).eval()
-        folder = EncoderFolder(Path(args.teacher) / "tokenizer.json", ())
-        self.packer: Packer = folder.packer(LENGTH)
+        self.packer = TextCoder(settings.rater / "tokenizer.json", ()).packer(LENGTH)
 
     def __call__(self, rows: Coded) -> NDArray[np.float64]:
         read = self._read(rows)
@@ -85,51 +87,68 @@ class Teacher:
             return task.predict(read, VIEW)
 
     def _read(self, rows: Coded) -> Coded:
-        """The same rows in the teacher's own pieces."""
+        """The same rows in the rater's own pieces."""
         used = np.unique(np.concatenate([rows.numbers["hyp"], rows.numbers["ref"]]))
         texts = self.pieces.decode_batch(rows.book.many(used))
         place = {text: i for i, text in enumerate(dict.fromkeys(texts))}  # many stand there twice
-        found = self.packer.tokenize(list(place))
-        flat = np.fromiter((piece for ids in found for piece in ids), np.int32)
-        start = np.concatenate([[0], np.cumsum([len(ids) for ids in found])]).astype(np.int64)
         number = np.array([place[text] for text in texts])
         numbers = {
             name: number[np.searchsorted(used, rows.numbers[name])] for name in ("hyp", "ref")
         }
-        return Coded(
-            Book(flat, start),
-            numbers | {"src": np.full(len(rows), -1)},
-            rows.lps,
-            rows.files,
-            rows.scores,
-            rows.weights,
-            rows.raw,
-        )
+        nothing = {"src": np.full(len(rows), -1)}
+        book = Book.of(self.packer.tokenize(list(place)))
+        return replace(rows, book=book, numbers=numbers | nothing)
 
 
-def blended(rows: Coded, teacher: Teacher) -> Coded:
-    """Scores into English moved towards the teacher's, the more the fewer people gave them."""
+def blended(rows: Coded, rater: Rater) -> Coded:
+    """Scores into English moved towards the rater's, the more the fewer people gave them."""
     english = np.char.endswith(rows.lps, "-en") & rows.has(VIEW)
     at = np.flatnonzero(english)
     if not len(at):
-        raise UsageError("--judged holds no segment into English with a reference to rate.")
+        raise UsageError("--packed holds no segment into English with a reference to rate.")
     if (rows.weights[at] >= 1).any():
-        raise UsageError("--judged was distilled before: its scores are no longer people's alone.")
+        raise UsageError("--packed was distilled before: its scores are no longer people's alone.")
     judges = rows.weights[at] / (1 - rows.weights[at])  # weights are n / (n + 1)
     share = judges / (judges + 2)
     scores, weights = rows.scores.copy(), rows.weights.copy()
-    scores[at] = share * rows.scores[at] + (1 - share) * teacher(rows.take(at))
+    scores[at] = share * rows.scores[at] + (1 - share) * rater(rows.take(at))
     weights[at] = 1.0
-    return rows.scored(scores, weights)
+    return replace(rows, scores=scores, weights=weights)
 
 
 def _samples(corpus: Path, most: int | None, device: torch.device) -> Coded:
-    from mtgauge.train.embedded.sampler import Corpus
+    from mtgauge.train.embedded.sampler import ParallelCorpus
     from mtgauge.train.embedded.samples import Samples, piece_rows
 
-    loaded = Corpus.load(corpus, str(device))
+    loaded = ParallelCorpus.load(corpus, str(device))
     arrays = piece_rows(Samples.load(corpus, device), loaded)
-    rows = coded.samples({k: v.cpu().numpy() for k, v in arrays.items()}, loaded.langs, "samples")
+    rows = coded_samples({k: v.cpu().numpy() for k, v in arrays.items()}, loaded.langs)
     if most is not None and most < len(rows):
         rows = rows.take(np.random.default_rng(1).permutation(len(rows))[:most])
     return rows
+
+
+def coded_samples(arrays: Mapping[str, NDArray[Any]], langs: Sequence[str]) -> Coded:
+    """Sampled translations into English with their scores, standardised and cut at the limit.
+
+    `arrays` as `embedded.samples.piece_rows` makes them.
+    """
+    n = len(arrays["score"])
+    flat, starts, numbers = [], [np.zeros(1, np.int64)], {}
+    pieces = texts = 0
+    for column, kind in (("hyp", "sample"), ("src", "source"), ("ref", "reference")):
+        start = arrays[f"{kind}_start"].astype(np.int64)
+        flat.append(arrays[kind].astype(np.uint16))
+        starts.append(start[1:] + pieces)
+        numbers[column] = np.arange(n) + texts
+        pieces, texts = pieces + int(start[-1]), texts + n
+    score = arrays["score"].astype(np.float64)
+    return Coded(
+        Book(np.concatenate(flat), np.concatenate(starts)),
+        numbers,
+        np.array([f"{lang}-en" for lang in langs])[arrays["lang"].astype(np.int64)],
+        np.full(n, "samples"),
+        np.clip((score - score.mean()) / score.std(), -LIMIT, LIMIT),
+        np.ones(n),
+        np.full(n, np.nan),
+    )

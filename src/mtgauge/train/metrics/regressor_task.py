@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import InputError
 from mtgauge.metrics.regressor import INPUTS
-from mtgauge.train.judged.codes import Coded, Inputs, pack
-from mtgauge.train.loop.batching import bucketed, pearson_by_pair, weighted_error
+from mtgauge.train.judged.codes import Coded, IntArray
+from mtgauge.train.judged.inputs import Inputs, pack
+from mtgauge.train.loop.batching import bucketed, by_length, pearson_by_pair, weighted_error
 from mtgauge.train.nets.regressor import Regressor
 
-IntArray = NDArray[np.int64]
-_PREDICTED = 256  # rows a batch where nothing is learnt
+_PREDICTED = 256  # rows per batch where nothing is learned
 _ANSWERS = 4  # at most, in a mean of answers
 
 
@@ -158,10 +158,9 @@ class RegressorTask:
         if (rows, slot) not in self._known:
             parts = ("hyp", *slot.split("+"))
             there = np.flatnonzero(np.stack([rows.numbers[p] >= 0 for p in parts]).all(0))
-            order = there[np.argsort(rows.length(*parts)[there], kind="stable")]
             out = torch.zeros(len(rows), self.model.width, device=self.device)
-            for start in range(0, len(order), _PREDICTED):
-                at = order[start : start + _PREDICTED]
+            for batch in by_length(rows.length(*parts)[there], _PREDICTED):
+                at = there[batch]
                 found = self.model.vector(*self._pack(rows, slot, at)).float()
                 out[torch.from_numpy(at).to(self.device)] = found
             self._known[rows, slot] = out

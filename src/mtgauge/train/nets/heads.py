@@ -16,20 +16,18 @@ sequences (for each token the other side's tokens, softmax over the index that i
     y = w . relu(W m + b) + b',  mean squared error on z-scores
 
 Layer mix: softmax of scalars that begin at 0, times gamma that begins at 1, so that it begins as
-the mean of the layers; dropout 0.5 with one mask a sequence; Xavier weights, orthogonal recurrent
+the mean of the layers; dropout 0.5 with one mask per sequence; Xavier weights, orthogonal recurrent
 ones, forget gates open. A text without any token counts as one zero vector.
 """
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-Head = Literal["bilstm", "bilstm-attention", "esim", "ruse"]
-HEADS: tuple[Head, ...] = get_args(Head)
+from mtgauge.train.settings import HeadName
+
 MASKED = -1e7
 
 
@@ -49,7 +47,7 @@ class ScalarMix(nn.Module):
 
 
 class SequenceDropout(nn.Module):
-    """Dropout with one mask a sequence, shared over its tokens."""
+    """Dropout with one mask per sequence, shared over its tokens."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -128,7 +126,7 @@ def attend(h: Tensor, h_mask: Tensor, g: Tensor, g_mask: Tensor) -> tuple[Tensor
 
 class ContextModel(nn.Module):
     def __init__(
-        self, head: Head, layers: int, width: int, hidden: int = 300, dropout: float = 0.5
+        self, head: HeadName, layers: int, width: int, hidden: int = 300, dropout: float = 0.5
     ) -> None:
         super().__init__()
         self.head = head

@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtgauge.errors import UsageError
-from mtgauge.train.judged.codes import Inputs
+from mtgauge.train.judged.inputs import Inputs
 from mtgauge.train.nets.transformer import Block, Encoder
 
 Pool = Literal["first", "compare"]

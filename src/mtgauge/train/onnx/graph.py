@@ -1,13 +1,14 @@
-"""The two transformers as ONNX graphs that calculate in int8: what `export` writes.
+"""The two transformers as ONNX graphs that calculate in int8: what `export` and `folder` write.
 
-Weights are int8 with a scale a row; the inputs of a layer are quantised to uint8 piece by piece, by
-the largest and smallest number of the piece itself. Nothing is measured over a batch, so a score
+Weights are int8 with a scale per row; the inputs of a layer are quantised to uint8 piece by piece,
+by the largest and smallest number of the piece itself. Nothing is measured over a batch, so a score
 does not depend on its batch mates. How a layer is quantised (`fitted8`: which channels are made
 smaller, where zero lies, which weights are rounded up) is chosen on sample inputs; `exact8` keeps
 the sums free of overflow, so that processors with and without VNNI instructions get the same
 integers.
 
     encoder   input_ids, attention_mask (batch, length)  ->  layer_0 ... (batch, length, dim)
+    pair      the same and token_type_ids                ->  vector (batch, width)
     fluency   input_ids (batch, length), right padded    ->  logprobs (batch, length - 1)
 
 The language model compares with the whole vocabulary only where it is asked for a probability:
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from mtgauge.train.nets.transformer import Shape
 from mtgauge.train.onnx.int8 import exact8, fitted8, quantise
 
 Array = NDArray[np.generic]
@@ -163,25 +165,63 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
-def encoder_graph(
-    w: dict[str, Float], heads: int, layers: int, dim: int, seen: dict[str, Float]
-) -> ModelProto:
-    g = Graph(seen)
+def _encoder(
+    g: Graph, w: dict[str, Float], shape: Shape, name: str, types: Float | None = None
+) -> str:
+    """States NAME_0 ... of every layer; the last one is returned. `types` are token types."""
     x = g.node("Add", g.rows("input_ids", w["pieces.weight"], "pieces"),
                g.positions("input_ids", w["positions.weight"]))  # fmt: skip
+    if types is not None:
+        x = g.node("Add", x, g.node("Gather", g.constant(types, "types"), "token_type_ids"))
     mask = g.node("Cast", "attention_mask", to=TensorProto.INT32)
-    x = g.norm(x, w["norm.weight"], w["norm.bias"], 1e-12, out="layer_0")
-    for i in range(layers):
-        x = g.block(x, w, f"blocks.{i}.", heads, mask, causal=False, out=f"layer_{i + 1}")
-    shape: list[str | int] = ["batch", "length", dim]
+    x = g.norm(x, w["norm.weight"], w["norm.bias"], 1e-12, out=f"{name}_0")
+    for i in range(shape.layers):
+        own = f"blocks.{i}."
+        x = g.block(x, w, own, shape.heads, mask, causal=False, out=f"{name}_{i + 1}")
+    return x
+
+
+def encoder_graph(w: dict[str, Float], shape: Shape, seen: dict[str, Float]) -> ModelProto:
+    """All layers' states; `seen` are sample inputs of every linear layer."""
+    g = Graph(seen)
+    _encoder(g, w, shape, "layer")
+    size: list[str | int] = ["batch", "length", shape.dim]
     return g.model(
-        ["input_ids", "attention_mask"], {f"layer_{i}": shape for i in range(layers + 1)}
+        ["input_ids", "attention_mask"], {f"layer_{i}": size for i in range(shape.layers + 1)}
     )
 
 
-def fluency_graph(
-    w: dict[str, Float], heads: int, layers: int, seen: dict[str, Float]
+def pair_graph(
+    w: dict[str, Float], shape: Shape, seen: dict[str, Float], types: Float, pool: str
 ) -> ModelProto:
+    """An encoder with token types, and the vector of an input (n, width) as `Regressor.vector`."""
+    g = Graph(seen)
+    x = _encoder(g, w, shape, "state", types)
+    begin, end = g.constant(np.array([0])), g.constant(np.array([1]))
+    first = g.node("Squeeze", g.node("Slice", x, begin, end, end), end)
+    if pool == "first":
+        g.node("Identity", first, out="vector")
+    else:
+        others = g.node("Mul", "attention_mask", "token_type_ids")
+        b = _mean(g, x, others)
+        a = _mean(g, x, g.node("Sub", "attention_mask", others))
+        apart = g.node("Abs", g.node("Sub", a, b))
+        g.node("Concat", first, g.node("Mul", a, b), apart, axis=-1, out="vector")
+    width = shape.dim * (1 if pool == "first" else 3)
+    return g.model(["input_ids", "attention_mask", "token_type_ids"], {"vector": ["batch", width]})
+
+
+def _mean(g: Graph, states: str, mask: str) -> str:
+    """Mean of the states where the mask is 1; zero where it is nowhere."""
+    last, middle = g.constant(np.array([-1])), g.constant(np.array([1]))
+    weights = g.node("Unsqueeze", g.node("Cast", mask, to=TensorProto.FLOAT), last)
+    total = g.node("ReduceSum", g.node("Mul", states, weights), middle, keepdims=0)
+    count = g.node("ReduceSum", weights, middle, keepdims=0)
+    return g.node("Div", total, g.node("Max", count, g.constant(np.ones(1, np.float32))))
+
+
+def fluency_graph(w: dict[str, Float], shape: Shape, seen: dict[str, Float]) -> ModelProto:
+    """Log-probabilities of the pieces after the first; `seen` as for the encoder."""
     g = Graph(seen)
     whole, scale = exact8(w["pieces.weight"])
     table, scales = g.constant(whole, "pieces.w"), g.constant(scale, "pieces.s")
@@ -191,8 +231,8 @@ def fluency_graph(
     x = g.node("Mul", rows, g.node("Unsqueeze", g.node("Gather", scales, given), minus))
     x = g.linear(x, w["widen.weight"], None, "widen")
     x = g.node("Add", x, g.positions(given, w["positions.weight"]))
-    for i in range(layers):
-        x = g.block(x, w, f"blocks.{i}.", heads, "", causal=True, out=f"state_{i + 1}")
+    for i in range(shape.layers):
+        x = g.block(x, w, f"blocks.{i}.", shape.heads, "", causal=True, out=f"state_{i + 1}")
     places = _scored_places(g, given)
     x = g.node("GatherND", x, places)
     x = g.norm(x, w["norm.weight"], w["norm.bias"], 1e-5)
@@ -216,7 +256,7 @@ def _scored_places(g: Graph, given: str) -> str:
     first = g.node("ArgMax", g.node("Cast", separator, to=TensorProto.INT32), axis=1)
     real = g.node("Not", g.node("Equal", "input_ids", g.constant(np.array(PAD))))
     end = g.node("ArgMax", g.node("Cast", real, to=TensorProto.INT32), axis=1, select_last_index=1)
-    end = g.node("Max", end, g.node("Add", first, g.constant(np.array(1))))  # at least one a row
+    end = g.node("Max", end, g.node("Add", first, g.constant(np.array(1))))  # at least one per row
     length = g.node("Squeeze", g.node("Shape", given, start=1, end=2))
     steps = g.node("Range", g.constant(np.array(0)), length, g.constant(np.array(1)))
     scored = g.node("And", g.node("GreaterOrEqual", steps, first), g.node("Less", steps, end))

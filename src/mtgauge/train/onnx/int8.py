@@ -1,11 +1,14 @@
-"""Weights of an exported ONNX model in 8 bits, unpacked by the session when it opens.
+"""Weights in 8 bits: of any ONNX model, and of layers that calculate in 8 bits.
 
-    small(model)          every large table of weights as int8, with a scale for each row
+    quantise_weights(model)         every large table of weights as int8, with one scale per row
+    fitted8(weight, inputs)         a linear layer in int8 that loses least on sample inputs
+    sample_inputs(model, rows)      such inputs of every linear layer of a transformer
 
-The arithmetic stays in float: a table becomes cast and multiply, which onnxruntime folds when it
-opens the file; rows of an embedding table are unpacked when they are looked up. So a score does not
-depend on its batch mates, and a file is a quarter of its size. The package's own transformers are
-written by `graph` instead, which also calculates in 8 bits.
+After `quantise_weights` the arithmetic stays in float: a table becomes cast and multiply, which
+onnxruntime folds when it opens the file; rows of an embedding table are unpacked when they are
+looked up. So a score does not depend on its batch mates, and a file is a quarter of its size. The
+package's own transformers are
+written by `graph` instead, which calculates in 8 bits too (`fitted8`).
 """
 
 from __future__ import annotations
@@ -14,17 +17,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from torch import nn
+
+from mtgauge.train.nets.transformer import Ragged
 
 Float = NDArray[np.float32]
 SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the inputs in the balance with the weights
 TRIED = 1024  # inputs on which the balance is tried out
+SAMPLES = 6144  # pieces on which a layer is fitted
 _LEAST = 4096  # numbers in a table worth packing
 
 
-def small(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with its large float tables as int8 and a scale a row."""
+def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its large float tables as int8 and one scale per row."""
     graph = _Rewrite(model)
     for node in graph.take_nodes():
         if node.op_type == "Gather" and graph.is_table(node.input[0]):
@@ -114,7 +122,7 @@ def quantise(
 
 
 def exact8(weight: Float) -> tuple[NDArray[np.int8], Float]:
-    """(out, in) weights as int8 and a scale a row, such that uint8 times int8 never overflows.
+    """(out, in) weights as int8 and one scale per row, such that uint8 times int8 never overflows.
 
     Processors without VNNI add the products of two neighbouring inputs in 16 bits, which holds
     255 * (w1 + w2) as long as |w1 + w2| <= 128; so the scale of a row is set by its largest number
@@ -128,6 +136,30 @@ def exact8(weight: Float) -> tuple[NDArray[np.int8], Float]:
     both = (np.abs(pairs.sum(2)) * alike).max(1) / 127  # two roundings up of a half: 128
     scale = np.maximum(np.maximum(most, both), 1e-10).astype(np.float32)
     return np.round(weight / scale[:, None]).astype(np.int8), scale
+
+
+def sample_inputs(model: nn.Module, rows: list[list[int]]) -> dict[str, Float]:
+    """Inputs of every linear layer, by its name: `SAMPLES` pieces of these rows, evenly."""
+    seen: dict[str, Float] = {}
+    batch = Ragged.of(rows)
+    every = max(1, len(batch.ids) // SAMPLES)
+
+    def watch(name: str) -> Any:
+        def keep(_: nn.Module, given: tuple[torch.Tensor, ...], __: torch.Tensor) -> None:
+            seen[name] = given[0][::every].numpy()
+
+        return keep
+
+    hooks = [
+        layer.register_forward_hook(watch(name))
+        for name, layer in model.named_modules()
+        if isinstance(layer, nn.Linear)
+    ]
+    with torch.no_grad():
+        model(batch)
+    for hook in hooks:
+        hook.remove()
+    return seen
 
 
 class Layer8(NamedTuple):

@@ -1,19 +1,20 @@
-"""The language model's teacher for English: SmolLM2-135M (Apache-2.0), a Llama, read-only.
+"""SmolLM2-135M (Apache-2.0) as the language model's English teacher: a Llama, read-only.
 
-It reads a sentence, real or corrupted, and says how likely each word is; the student is trained to
-say the same of the same words, whatever pieces either cuts them into.
+    python recipes/reader.py pack SmolLM2.gguf --out DIR            # reader-1.npz, reader-2.npz
+    python recipes/reader.py prepare SmolLM2.gguf --corpus CORPUS   # its pieces join the corpus
+    python recipes/reader.py train --reader DIR/reader-*.npz --corpus CORPUS --out RUN --seconds 900
 
-    store(gguf_file, folder, parts=2)                   # blocks as they are, for the journey
-    reader = Reader.load(sorted(folder.glob("reader-*.npz")), device="cuda")
-    reader(batch)                                        # log-probability of each next piece
-    tokenizer(gguf_file)                                 # its byte-level BPE, for the piece table
+`train` is `mtgauge train fluency` with a reader. It reads a sentence, real or corrupted, and says
+how likely each word is; the student is trained to say the same of the same words, whatever pieces
+either cuts them into.
 
 Q4_1: 32 weights are (d, m: fp16; 16 bytes), w = d q + m; Q8_0: (d: fp16; 32 int8), w = d q.
-Limits: GGUF files of Llama models in F32, Q4_1 and Q8_0; needs the package gguf to read them.
+Limits: GGUF files of this model in F32, Q4_1 and Q8_0; needs the package gguf to read them.
 """
 
 from __future__ import annotations
 
+import argparse
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,15 +26,23 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
+from mtgauge import train
+from mtgauge.commands.train.embedded import add_stage
+from mtgauge.commands.train.flags import read
 from mtgauge.errors import ResourceError
+from mtgauge.train.embedded.build import packed_pieces
+from mtgauge.train.embedded.corpus import as_written, pieces_of_types
+from mtgauge.train.embedded.prepare import MARK, load_types
+from mtgauge.train.loop.fit import pick_device
 from mtgauge.train.nets.transformer import Ragged, attention, log_probability
+from mtgauge.train.settings import LanguageModelTraining, StudentRun
 
 BEGIN = 0  # <|endoftext|>
 HEADS, SHARED, BASE, EPSILON = 9, 3, 100_000.0, 1e-5
 
 
-def store(gguf_file: Path, folder: Path, parts: int = 2) -> None:
-    """The raw blocks of every tensor, spread over `parts` files."""
+def pack(gguf_file: Path, folder: Path, parts: int = 2) -> None:
+    """The raw blocks of every tensor, spread over `parts` files of like size."""
     from gguf import GGUFReader
 
     tensors = GGUFReader(str(gguf_file)).tensors
@@ -42,11 +51,24 @@ def store(gguf_file: Path, folder: Path, parts: int = 2) -> None:
         least = size.index(min(size))
         size[least] += tensor.n_bytes
         files[least][f"{tensor.name}:{tensor.tensor_type.name}"] = np.asarray(tensor.data)
+    folder.mkdir(parents=True, exist_ok=True)
     for i, file in enumerate(files):
         np.savez(folder / f"reader-{i + 1}.npz", **file)  # type: ignore[arg-type]
 
 
+def prepare(gguf_file: Path, corpus: Path) -> None:
+    """Pieces of every type of the corpus in the reader's vocabulary, into pieces.npz."""
+    theirs = tokenizer(gguf_file)
+    theirs.save(str(corpus / "reader.json"))
+    types = [as_written(t.removeprefix(MARK)) for t in load_types(corpus)]
+    with np.load(corpus / "pieces.npz", allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays |= packed_pieces("reader", pieces_of_types(theirs, types, 8))
+    np.savez(corpus / "pieces.npz", **arrays)
+
+
 def tokenizer(gguf_file: Path) -> Tokenizer:
+    """Its byte-level BPE."""
     from gguf import GGUFReader
 
     fields = GGUFReader(str(gguf_file)).fields
@@ -84,15 +106,17 @@ def _norm(x: Tensor, weight: Tensor) -> Tensor:
     return F.rms_norm(x.float(), x.shape[-1:], weight.float(), EPSILON).to(x.dtype)
 
 
-class Reader:
+class LlamaReader:
     """Llama's forward pass, without gradients."""
+
+    begin = BEGIN
 
     def __init__(self, weights: dict[str, Tensor]) -> None:
         self.w = weights
         self.layers = sum(name.endswith("attn_norm.weight") for name in weights)
 
     @classmethod
-    def load(cls, files: Sequence[Path], device: str = "cpu") -> Reader:
+    def load(cls, files: Sequence[Path], device: str = "cpu") -> LlamaReader:
         weights = {}
         for file in files:
             try:
@@ -102,7 +126,7 @@ class Reader:
                         weights[name] = _weights(stored[key], kind, device)
             except (OSError, EOFError, zipfile.BadZipFile, ValueError, RuntimeError) as error:
                 raise ResourceError(
-                    f"{file} holds no weights of `mtgauge.train.embedded.reader.store` ({error})."
+                    f"{file} holds no weights of `recipes/reader.py pack` ({error})."
                 ) from None
         return cls(weights)
 
@@ -141,3 +165,27 @@ class Reader:
             up = F.linear(h, w[own + "ffn_up.weight"])
             x = x + F.linear(gate * up, w[own + "ffn_down.weight"])
         return _norm(x, w["output_norm.weight"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parts = parser.add_subparsers(dest="part", required=True)
+    for name, where in (("pack", "--out"), ("prepare", "--corpus")):
+        part = parts.add_parser(name)
+        part.add_argument("gguf", type=Path)
+        part.add_argument(where, dest="where", type=Path, required=True)
+    own = parts.add_parser("train")
+    own.add_argument("--reader", type=Path, nargs="+", required=True)
+    add_stage("fluency", own)
+    args = parser.parse_args()
+    if args.part == "train":
+        reader = LlamaReader.load(args.reader, str(pick_device(args.device)))
+        train.language_model(read(StudentRun, args), read(LanguageModelTraining, args), reader)
+    elif args.part == "pack":
+        pack(args.gguf, args.where)
+    else:
+        prepare(args.gguf, args.where)
+
+
+if __name__ == "__main__":
+    main()

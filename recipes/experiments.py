@@ -1,6 +1,6 @@
 """Make docs/experiments: a page for each printed table, from the command that it shows.
 
-    python bench/experiments.py --data DIR [NAME ...] [--surface]
+    python recipes/experiments.py --data DIR [NAME ...] [--surface]
 
 DIR is a folder with da15.tsv.gz, da16.tsv.gz, da17.tsv.gz, da18-large.tsv.gz, wmt17/, wmt18/,
 sys17.tsv, sys18.tsv, sys19-metrics.csv, and dictionaries/XX-en.txt.gz beside or in it. Without
@@ -265,7 +265,7 @@ def index() -> str:
         "# The papers' tables",
         "",
         "A page a table: the printed numbers, ours, and what is missing where we have none.",
-        "All are made by `python bench/experiments.py --data DIR`; each shows its own command.",
+        "All are made by `python recipes/experiments.py --data DIR`; each shows its own command.",
         "",
         "| page | what | rows printed |",
         "| --- | --- | ---: |",

@@ -1,7 +1,7 @@
 """How XMoverScore's defaults are chosen: matching, language-model weight and prior, copy penalty.
 
-    python bench/choose_xmover.py ../shared/wmt/da15.tsv.gz ../shared/wmt/da16.tsv.gz
-    python bench/choose_xmover.py ... --encoder DIR --lm DIR          # models not yet embedded
+    python recipes/choose_xmover.py ../shared/wmt/da15.tsv.gz ../shared/wmt/da16.tsv.gz
+    python recipes/choose_xmover.py ... --encoder DIR --lm DIR          # models not yet embedded
 
 Every part of the score is computed once for all judged segments into English; then combinations are
 tried, and the mean Pearson correlation over language pairs of each year is printed, best first.
@@ -29,7 +29,7 @@ PENALTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def parts_of(rows: Segments, encoder: str, lm: str) -> dict[str, FloatArray]:
-    """The terms of the score, one number a segment each."""
+    """The terms of the score, one number per segment each."""
 
     def score(spec: str) -> FloatArray:
         return mtgauge.load(spec).statistics(rows)[:, 0]

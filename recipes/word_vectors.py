@@ -1,10 +1,10 @@
-"""Compact static word vectors from plain text: PPMI and a truncated SVD.
+"""The shipped word vectors: compact static vectors from plain text, by PPMI and a truncated SVD.
+
+    python recipes/word_vectors.py --pairs de-en.tsv.zst fr-en.tsv.zst --side en --out DIR
 
     C_wc   co-occurrences within `window` words, each worth 1 / distance
     M_wc = max(0, log(C_wc total / (C_w. C_.c^0.75)))        context counts smoothed
     M ~ U S V^T  (rank r),   vector of w = d columns of U S^power, the first one left out
-
-    python -m mtgauge.train.vectors --pairs de-en.tsv.zst fr-en.tsv.zst --side en --out DIR
 
 Files are tab-separated parallel text (foreign, English, origin), .zst allowed. Each distinct
 sentence counts once. Words are lower-cased and cut by the tokeniser of the language, so that STD
@@ -35,7 +35,7 @@ from mtgauge.train.embedded.corpus import read_pairs
 
 
 @dataclass(frozen=True)
-class Settings:
+class VectorSettings:
     size: int = 30_000  # words, and contexts, that are counted
     keep: int = 16_000  # words, the most frequent, that get a vector
     rank: int = 160
@@ -47,7 +47,7 @@ class Settings:
 
 
 def count_words(
-    texts: Iterable[str], tokenize: Tokenizer, settings: Settings
+    texts: Iterable[str], tokenize: Tokenizer, settings: VectorSettings
 ) -> tuple[list[str], NDArray[np.int32]]:
     """The most frequent words, and all texts as word numbers (-1: rare word or end of text)."""
     numbers: dict[str, int] = {}
@@ -87,7 +87,7 @@ def cooccurrence(stream: NDArray[np.int32], size: int, window: int) -> sparse.cs
 
 
 def train(
-    texts: Iterable[str], tokenize: Tokenizer, settings: Settings
+    texts: Iterable[str], tokenize: Tokenizer, settings: VectorSettings
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Words, most frequent first, and their vectors (words, d)."""
     words, stream = count_words(texts, tokenize, settings)
@@ -138,12 +138,14 @@ def main() -> None:
     parser.add_argument("--pairs", nargs="+", type=Path, required=True, metavar="FILE")
     parser.add_argument("--side", required=True, help="language code: en, or that of the files")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    for field in dataclasses.fields(Settings):
+    for field in dataclasses.fields(VectorSettings):
         kind = type(field.default)
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
     parser.add_argument("--dtype", choices=("float16", "int8"), default="int8")
     args = parser.parse_args()
-    settings = Settings(**{f.name: getattr(args, f.name) for f in dataclasses.fields(Settings)})
+    settings = VectorSettings(
+        **{f.name: getattr(args, f.name) for f in dataclasses.fields(VectorSettings)}
+    )
     texts = sentences(args.pairs, args.side)
     words, vectors = train(texts, tokenizer_of(args.side), settings)
     origin = f"PPMI-SVD on {args.side} of {', '.join(file.name for file in args.pairs)}"

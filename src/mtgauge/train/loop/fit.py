@@ -33,11 +33,13 @@ from typing import Any, Literal, Protocol
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from mtgauge.errors import MtgaugeError, UsageError
+from mtgauge.train.nets.weights import write_tensors
+from mtgauge.train.settings import MetricTraining
 
 _LOG_EVERY = 20  # steps
 
@@ -56,6 +58,12 @@ class Plan:
     average: float = 0.0  # decay of the moving average of weights that is kept; 0: the last ones
     minutes: float | None = None
     save_every: float = 60.0  # seconds between checkpoints within an epoch
+
+    @classmethod
+    def of(cls, settings: MetricTraining, **more: Any) -> Plan:
+        """What a metric's settings say of its run; the seed is set for each run."""
+        names = ("epochs", "rate", "patience", "bf16", "average", "minutes")
+        return cls(**{name: getattr(settings, name) for name in names}, **more)
 
 
 class Task(Protocol):
@@ -274,7 +282,7 @@ def _validate(
     if not state.best or average > state.best["average"] or math.isnan(state.best["average"]):
         state.best, state.bad = result, 0
         kept = weights.average or {n: p.detach() for n, p in weights.trainable.items()}
-        _write(out / "best.safetensors", kept, {})
+        write_tensors(out / "best.safetensors", kept)
     else:
         state.bad += 1
         if plan.schedule == "plateau":
@@ -306,7 +314,7 @@ def _save(
         for key, value in weights.optimiser.state.get(p, {}).items():
             tensors[f"{key}.{name}"] = value
     header = {"state": json.dumps(asdict(state)), "identity": identity}
-    _write(out / "checkpoint.safetensors", tensors, header)
+    write_tensors(out / "checkpoint.safetensors", tensors, header)
 
 
 def _resume(
@@ -346,14 +354,6 @@ def _load_best(out: Path, trainable: dict[str, nn.Parameter]) -> None:
             p.copy_(tensors[name])
 
 
-def _write(path: Path, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-    """All of the file or nothing of it: a kill while writing leaves the old one in place."""
-    fresh = path.with_suffix(".fresh")
-    whole = {name: t.contiguous().clone().cpu() for name, t in tensors.items()}
-    save_file(whole, fresh, metadata={"format": "pt", **header})
-    os.replace(fresh, path)
-
-
 class _Clock:
     def __init__(self, before: float) -> None:
         self._start = time.monotonic() - before
@@ -364,7 +364,7 @@ class _Clock:
 
 
 class _Log:
-    """`log.jsonl`, one object a line, continued where the checkpoint stands."""
+    """`log.jsonl`, one object per line, continued where the checkpoint stands."""
 
     def __init__(self, path: Path, state: _State) -> None:
         path.touch()

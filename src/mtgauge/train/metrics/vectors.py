@@ -1,8 +1,7 @@
-"""Training BiLSTM, BiLSTM+attention and ESIM: judged segments and frozen vectors.
+"""Frozen token vectors that heads are trained on.
 
     vectors = StoredVectors.build(encoder, book.texts, layers, folder)     # each text encoded once
-    task = ContextTask(model, train, dev, vectors, view="ref")
-    fit(task, Plan(epochs=75, rate=4e-4), out)
+    x, mask = vectors.batch(numbers, device)                               # (n, layers, t, d)
 
 Vectors of all layers lie in one file of half-precision numbers, read where needed (memory-mapped),
 so an epoch costs no encoding and little memory: 3,360 segments on a 6x384 encoder take 1 GB.
@@ -16,27 +15,21 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
 
 from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.layers import layer_blocks
 from mtgauge.encode.tokens.pairs import Packer
-from mtgauge.errors import InputError
-from mtgauge.train.judged.codes import Book, Coded
-from mtgauge.train.loop.batching import bucketed, pearson_by_pair, weighted_error
-from mtgauge.train.nets.heads import ContextModel
+from mtgauge.train.judged.codes import Book, IntArray
 from mtgauge.train.nets.transformer import Encoder as TorchEncoder
 from mtgauge.train.nets.transformer import Ragged
 
-View = Literal["ref", "src"]
-IntArray = NDArray[np.int64]
-MAX_TOKENS = 100  # word pieces a text, as in the authors' code
+MAX_TOKENS = 100  # word pieces per text, as in the authors' code
 
 
 class VectorSource(Protocol):
@@ -154,74 +147,3 @@ class LiveVectors:
         kind = torch.bfloat16 if on_gpu else torch.float32
         stacked = torch.stack([states[layer].to(kind)[index] for layer in self.layers], 1)
         return stacked * mask[:, None, :, None], mask.long()
-
-
-class ContextTask:
-    def __init__(
-        self,
-        model: ContextModel,
-        train: Coded,
-        dev: Coded,
-        vectors: VectorSource,
-        view: View,
-        batch: int = 32,
-    ) -> None:
-        self.model: nn.Module = model
-        self.vectors = vectors
-        self.view, self.size = view, batch
-        self.train, self.dev = train, dev
-        for rows in (train, dev):
-            refuse_missing(rows, view)
-        self._lengths = self._sizes(train)
-        settings = [vectors.fingerprint, view, batch, model.head]
-        self.fingerprint = "|".join(map(str, [*settings, train.digest(), dev.digest()]))
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.model.parameters()).device
-
-    def groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        return [(list(self.model.parameters()), 1.0)]
-
-    def batches(self, epoch: int, seed: int) -> list[IntArray]:
-        return bucketed(self._lengths, self.size, np.random.default_rng([seed, epoch]))
-
-    def loss(self, batch: IntArray, seed: int) -> Tensor:
-        return weighted_error(self._forward(self.train, batch), self.train, batch)
-
-    def predict(self, rows: Coded) -> NDArray[np.float64]:
-        """z-scores of any rows; the model is in evaluation mode."""
-        refuse_missing(rows, self.view)
-        out = np.empty(len(rows))
-        order = np.argsort(self._sizes(rows), kind="stable")
-        for start in range(0, len(order), 128):
-            batch = order[start : start + 128]
-            out[batch] = self._forward(rows, batch).float().cpu().numpy()
-        return out
-
-    def validate(self) -> dict[str, float]:
-        return pearson_by_pair(self.dev.lps.tolist(), self.predict(self.dev), self.dev.scores)
-
-    def _sizes(self, rows: Coded) -> IntArray:
-        """Tokens of both texts, row by row."""
-        sizes = self.vectors.lengths
-        return np.asarray(sizes[rows.numbers[self.view]] + sizes[rows.numbers["hyp"]])
-
-    def _forward(self, rows: Coded, at: IntArray) -> Tensor:
-        both = np.concatenate([rows.numbers[self.view][at], rows.numbers["hyp"][at]])
-        vectors, mask = self.vectors.batch(both, self.device)
-        n = len(at)
-        score: Tensor = self.model(vectors[:n], mask[:n], vectors[n:], mask[n:])
-        return score
-
-
-def refuse_missing(rows: Coded, view: View) -> None:
-    """A head compares a translation with its reference, or with its source, in every row."""
-    lacking = rows.numbers[view] < 0
-    if lacking.any():
-        name = "reference" if view == "ref" else "source"
-        files = sorted(set(rows.files[lacking].tolist()))
-        raise InputError(
-            f"{int(lacking.sum())} segments have no {name} ({', '.join(files)})",
-            remedy=f"Leave those files out, or train with another view than {view}.",
-        )

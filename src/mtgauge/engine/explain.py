@@ -1,0 +1,81 @@
+"""What one segment's score was made of.
+
+    found = mtgauge.explain(["The cat sat."], references=["The cat sat down."], metric="chrf")
+    found.score, found.links, found.to_dict()
+
+The lists are those of `mtgauge.score`, of one system: a metric that is fitted on references (NIST,
+idf) sees all of them, as it does when it scores. `segment` counts from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from mtgauge.data import checks
+from mtgauge.data.corpus import Corpus
+from mtgauge.data.segments import Segments
+from mtgauge.engine.local import CHUNK, references_per_segment, task_of
+from mtgauge.engine.ready import Ready, check_device, make_ready
+from mtgauge.errors import InputError, UsageError
+from mtgauge.metric import Explanation
+from mtgauge.metrics.kobe import Kobe
+
+
+def explain(
+    hypotheses: Sequence[str],
+    sources: Sequence[str] | None = None,
+    references: Sequence[str | Sequence[str]] | None = None,
+    metric: str = "chrf",
+    lang: str | None = None,
+    *,
+    segment: int = 1,
+) -> Explanation:
+    """The explanation of one segment under a metric; `segment` counts from 1."""
+    corpus = Corpus.from_lists({"system": hypotheses}, sources, references)
+    return explain_corpus(corpus, metric, lang, segment)
+
+
+def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) -> Explanation:
+    """What `explain` and the command line share."""
+    ready = _ready(corpus, spec, lang)
+    chunk = next(islice(corpus.chunks(1), segment - 1, None), None) if segment > 0 else None
+    if chunk is None:
+        raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
+    (texts,) = chunk.systems.values()
+    return ready.metric.explain(Segments(texts, chunk.sources, chunk.references, lang))
+
+
+def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:
+    """Kept and all source entities by kind: figure 3 of the paper on KoBE, for one system."""
+    metric = _ready(corpus, spec, lang).metric
+    if not isinstance(metric, Kobe):
+        raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
+    counts: dict[str, tuple[int, int]] = {}
+    for batch in _batches(corpus, lang):
+        for category, (kept, every) in metric.categories(batch).items():
+            before = counts.get(category, (0, 0))
+            counts[category] = (before[0] + kept, before[1] + every)
+    return dict(sorted(counts.items(), key=lambda item: -item[1][1]))
+
+
+def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
+    if lang is not None:
+        checks.language_pair(lang)
+    if len(corpus.systems) != 1:
+        names = ", ".join(corpus.systems)
+        raise UsageError(f"Explain one system at a time; name its column. There are: {names}.")
+    ready = make_ready(
+        spec,
+        task_of(corpus, lang),
+        references=corpus.reference_texts,
+        number=references_per_segment(corpus),
+    )
+    check_device([ready.metric])
+    return ready
+
+
+def _batches(corpus: Corpus, lang: str | None) -> Iterator[Segments]:
+    for chunk in corpus.chunks(CHUNK):
+        (texts,) = chunk.systems.values()
+        yield Segments(texts, chunk.sources, chunk.references, lang)

@@ -1,0 +1,91 @@
+"""What XMoverScore and COSINE share: remapped source vectors and a weighted language model.
+
+    score = similarity + lm_weight LM(y)                        Zhao et al., ACL 2020
+
+`remap` is a file, or a folder with one per language pair; `resolve` loads and checks the one of the
+run's pair. `CrossLingualOptions` declares the options of both metrics once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from mtgauge.data.segments import Segments
+from mtgauge.encode.remap.maps import Remap, find_remap
+from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions, LanguageModelTerm
+from mtgauge.metrics._presets import PresetMetric
+from mtgauge.options import Range, Unless
+
+REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
+
+
+class CrossLingualOptions(LanguageModelOptions, total=False):
+    lm_weight: Annotated[float | None, Range(), HAS_MODEL]
+    remap: str | None
+    remap_side: Annotated[Literal["source", "both"] | None, Unless("remap", "none")]
+    remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")]
+
+
+class CrossLingualMetric(PresetMetric):
+    """Base of metrics with `CrossLingualOptions`."""
+
+    def check_remap(self, remap: Remap, lang: str | None) -> None:
+        """Refuse a remap that was fitted for other vectors."""
+        raise NotImplementedError
+
+    @property
+    def uses_device(self) -> bool:
+        return self.has_lm or super().uses_device
+
+    @property
+    def has_lm(self) -> bool:
+        return self.options.lm not in OFF and self.options.lm_weight != 0
+
+    @property
+    def lm_term(self) -> LanguageModelTerm:
+        return LanguageModelTerm(self.options)
+
+    def resolve(self, task: Task) -> Self:
+        settled = super().resolve(task)
+        if self.has_lm:
+            settled.__dict__.update(self.lm_term.resolve(task))
+        if self.options.remap != "none":
+            settled.__dict__["_remaps"] = {task.lang: self.remap_for(task.lang)}
+        return settled
+
+    def remap_for(self, lang: str | None) -> Remap | None:
+        """The remap of a language pair: loaded when the metric was settled, or now."""
+        if self.options.remap == "none":
+            return None
+        held: dict[str | None, Remap] = self.__dict__.get("_remaps", {})
+        if lang in held:
+            return held[lang]
+        remap = find_remap(self.options.remap, lang)
+        self.check_remap(remap, lang)
+        return remap
+
+    def add_fluency(self, rows: FloatArray, batch: Segments) -> FloatArray:
+        """Rows with the weighted language model's score in the first column."""
+        if self.has_lm:
+            fluency = self.lm_term.scores(batch.hypotheses, batch.sources)
+            rows[:, 0] += self.options.lm_weight * fluency
+        return rows
+
+    def with_fluency(self, low: float, high: float) -> tuple[float, float]:
+        """Bounds of a similarity, with the language model's added."""
+        if not self.has_lm:
+            return (low, high)
+        least, most = self.lm_term.bounds
+        weight = self.options.lm_weight
+        return (low + weight * least, high + weight * most)
+
+    def fluency_facts(self, alone: Segments) -> dict[str, Any]:
+        """What an explanation of one segment says of the language model."""
+        if not self.has_lm:
+            return {}
+        fluency = float(self.lm_term.scores(alone.hypotheses, alone.sources)[0])
+        return {"fluency": fluency, "fluency_weight": self.options.lm_weight}
+
+    def versions(self) -> dict[str, str]:
+        return super().versions() | (self.lm_term.versions() if self.has_lm else {})

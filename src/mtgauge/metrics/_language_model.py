@@ -1,0 +1,153 @@
+"""The language-model term that `fluency`, XMoverScore and COSINE share, and its options.
+
+    LM(t) = 1/n sum_i log p(t_i | t_1 ... t_{i-1})            lm_form=mean
+    LM(t) = exp(mean log p)^(1/n)                             lm_form=root
+
+`LanguageModelOptions` declares the options once; a metric takes them all:
+
+    def __init__(self, preset: ... = "default", **lm: Unpack[LanguageModelOptions]) -> None:
+        self.preset = preset
+        self.__dict__.update(group_values(LanguageModelOptions, lm))
+
+`lm_given=auto` scores a text given its source where the run has sources and the model can do it;
+`resolve` settles it. Limits: a text of one token is not scored without a begin-of-text token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtgauge.encode import load_language_model
+from mtgauge.encode.lm import FLOOR, LanguageModel, mean_scores
+from mtgauge.encode.ragged import IntArray
+from mtgauge.errors import UsageError
+from mtgauge.metric import FloatArray, Task, model_label
+from mtgauge.metrics._presets import cleaner
+from mtgauge.options import Range, Unless
+
+OFF = ("off", "none")
+HAS_MODEL = Unless("lm", *OFF)
+HAS_WEIGHT = Unless("lm_weight", 0.0)
+
+
+class LanguageModelOptions(TypedDict, total=False):
+    lm: str | None
+    lm_form: Annotated[Literal["mean", "root"] | None, HAS_MODEL, HAS_WEIGHT]
+    lm_bos: Annotated[bool | None, HAS_MODEL, HAS_WEIGHT]
+    lm_short: Annotated[Literal["floor", "zero"] | None, HAS_MODEL, HAS_WEIGHT]
+    lm_given: Annotated[Literal["auto", "source", "nothing"] | None, HAS_MODEL, HAS_WEIGHT]
+    lm_prior: Annotated[float | None, Range(), HAS_MODEL, HAS_WEIGHT, Unless("lm_given", "nothing")]
+
+
+_PAPER = {
+    "lm": "embedded",
+    "lm_form": "mean",
+    "lm_bos": False,
+    "lm_short": "zero",
+    "lm_given": "nothing",
+    "lm_prior": 0.0,
+    "unescape": False,
+    "lowercase": "off",
+}
+LM_PRESETS: dict[str, dict[str, Any]] = {
+    "default": {
+        "lm": "embedded",
+        "lm_form": "mean",
+        "lm_bos": True,
+        "lm_short": "floor",
+        "lm_given": "auto",
+        "lm_prior": 0.0,
+        "unescape": True,
+        "lowercase": "auto",
+    },
+    "paper2020": _PAPER,
+    "repo2021": _PAPER,
+    "repo2022": _PAPER | {"lm_form": "root"},
+}
+
+
+class LanguageModelTerm:
+    """Fluency of translations, from the options of a metric."""
+
+    def __init__(self, options: SimpleNamespace) -> None:
+        self.options = options
+
+    @property
+    def model(self) -> LanguageModel:
+        return load_language_model(self.options.lm)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        low, high = (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
+        if self.options.lm_given == "nothing" or not self.options.lm_prior:
+            return (low, high)
+        return (low - self.options.lm_prior * high, high - self.options.lm_prior * low)
+
+    def given(self, sides: frozenset[str]) -> str:
+        """The value of `lm_given` for a run with these sides."""
+        given: str = self.options.lm_given
+        if given == "auto":
+            return "source" if "source" in sides and self.model.conditional else "nothing"
+        if given == "source" and not self.model.conditional:
+            raise UsageError(
+                f"The language model {self.model.name} cannot score a text given its source: "
+                "say lm_given=nothing."
+            )
+        return given
+
+    def resolve(self, task: Task) -> dict[str, Any]:
+        """The options that a run settles."""
+        return {"lm_given": self.given(task.sides)}
+
+    def logprobs(
+        self, texts: Sequence[str], sources: Sequence[str] | None
+    ) -> tuple[FloatArray, IntArray]:
+        clean = cleaner(self.options, self.model.lowercase)
+        given = None if sources is None else [clean(source) for source in sources]
+        return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos, given)
+
+    def read_sources(self, sources: Sequence[str] | None) -> Sequence[str] | None:
+        """The sources, if texts are scored given them."""
+        sides = frozenset({"source"} if sources is not None else ())
+        if self.given(sides) == "nothing":
+            return None
+        if sources is None:
+            raise UsageError("lm_given=source needs the source texts: give them with -s.")
+        return sources
+
+    def scores(self, texts: Sequence[str], sources: Sequence[str] | None = None) -> FloatArray:
+        """One score per text; given its source, `lm_prior` times its score alone is taken off."""
+        options, given = self.options, self.read_sources(sources)
+        scores, known = self._scores(texts, given)
+        if options.lm_prior and given is not None:
+            scores = scores - options.lm_prior * self._scores(texts, None)[0]
+        return np.where(known, scores, self.bounds[0] if options.lm_short == "floor" else 0.0)
+
+    def _scores(
+        self, texts: Sequence[str], sources: Sequence[str] | None
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Scores, and for which texts there was something to score."""
+        logprobs, offsets = self.logprobs(texts, sources)
+        scored = np.diff(offsets)
+        # Without a begin-of-text token the first token counts as a token but is not scored.
+        tokens = scored + (not self.options.lm_bos)
+        means = mean_scores(logprobs, offsets)
+        filled = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        return published(means, tokens, self.options.lm_form), (scored > 0) & filled
+
+    def versions(self) -> dict[str, str]:
+        return {"language_model": model_label(self.model.name, self.model.fingerprint)}
+
+
+def published(means: FloatArray, tokens: IntArray, form: str) -> FloatArray:
+    """The mean itself, or exp(mean)^(1/n).
+
+    >>> published(np.array([-4.0]), np.array([20]), "root").round(6)
+    array([0.818731])
+    """
+    return means if form == "mean" else np.exp(means / np.maximum(tokens, 1))
