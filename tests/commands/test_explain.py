@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_edits_of_ter(run) -> None:
+    done = run("explain -t a.txt -r ref.txt -l de-en -m ter --segment 2")
+    assert done.code == 0
+    assert "ter" in done.out
+
+
+@pytest.mark.parametrize("metric", ["bertr", "std", "ter"])
+def test_json_has_both_sides(run, metric: str) -> None:
+    done = run(f"explain -t a.txt -r ref.txt -l de-en -m {metric} --segment 1 --json")
+    told = json.loads(done.out)
+    assert told["metric"] == metric
+    if metric != "ter":
+        assert told["hypothesis"]
+        assert told["reference"]
+    assert all(len(link) == 4 for link in told["links"])
+
+
+def test_a_metric_that_looks_at_all_references(run) -> None:
+    done = run("explain -t a.txt -r ref.txt -l de-en -m nist --segment 1 --json")
+    assert done.code == 0
+    assert json.loads(done.out)["score"] > 0
+
+
+def test_a_picture(run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = run("explain -s src.de -t a.txt -l de-en -m xmoverscore --segment 1 --plot m.svg")
+    assert done.code == 0
+    assert "<svg" in (tmp_path / "m.svg").read_text(encoding="utf-8")
+
+
+def test_entities_by_kind(run) -> None:
+    out = run("explain -s src.de -t sys.en -l de-en -m kobe --categories").out
+    head, *rows = [line.split("\t") for line in out.splitlines()]
+    assert head == ["category", "entities", "kept", "share"]
+    assert rows[-1][0] == "all"
+    assert int(rows[-1][1]) == sum(int(row[1]) for row in rows[:-1]) > 0
+    told = json.loads(run("explain -s src.de -t sys.en -l de-en -m kobe --categories --json").out)
+    assert {row[0]: (int(row[2]), int(row[1])) for row in rows[:-1]} == {
+        kind: (count["kept"], count["entities"]) for kind, count in told.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("explain -t a.txt -r ref.txt -m ter --segment 99", 3, "no segment 99"),
+        ("explain -t a.txt -r ref.txt -m ter --segment 0", 3, "counted from 1"),
+        ("explain -t a.txt -m ter --segment 1", 2, "reference"),
+        ("explain -s src.de -t a.txt -r ref.txt -l de-en -m bleu --categories", 2, "kobe"),
+        ("explain -t a.txt -r ref.txt -m ter", 2, "--segment"),
+    ],
+)
+def test_what_is_refused(run, line: str, code: int, said: str) -> None:
+    done = run(line)
+    assert done.code == code
+    assert said in done.err

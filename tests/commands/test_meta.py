@@ -1,0 +1,103 @@
+"""meta, probe and train blend: commands that read judgements."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_agreement_by_pair_and_on_average(run, judged: str) -> None:
+    done = run(f"meta {judged} -m chrf ter --no-cache --quiet --format json")
+    rows = json.loads(done.out)["rows"]
+    found = {(row["metric"], row["lp"]): row for row in rows}
+    for metric in ("chrf", "ter"):
+        for lp in ("de-en", "ru-en"):
+            row = found[metric, lp]
+            assert row["n"] == 24
+            assert row["pearson"] > 0.85
+            low, high = row["pearson_ci"]
+            assert low < row["pearson"] < high
+    assert found["chrf", "de-en"]["tau_wmt"] is not None, "raw judgements make pairs"
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "markdown"])
+def test_other_formats(run, judged: str, form: str) -> None:
+    done = run(f"meta {judged} -m chrf -l de-en --no-cache --no-ci --quiet --format {form}")
+    assert done.code == 0
+    assert "chrf" in done.out
+    assert "ru-en" not in done.out
+
+
+def test_system_level_and_tests_between_metrics(run, judged: str) -> None:
+    done = run(f"meta {judged} -m chrf bleu --test williams --matrix --no-cache --quiet -l de-en")
+    assert done.code == 0
+    assert "williams" in done.out.lower()
+
+
+def test_foreign_scores(run, judged: str, tmp_path: Path) -> None:
+    lines = ["lp\tsystem\tsid\tmine"]
+    lines += [f"de-en\t{s}\t{i}\t{-i - (s == 'b')}" for i in range(1, 13) for s in "ab"]
+    (tmp_path / "mine.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = run(f"meta {judged} -l de-en --scores mine.tsv --no-cache --no-ci --quiet --format json")
+    (row,) = [r for r in json.loads(done.out)["rows"] if r["lp"] == "de-en"]
+    assert row["metric"] == "mine"
+    assert row["pearson"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("meta nowhere.tsv -m chrf", 3), ("meta", 2), ("probe w2w -m chrf", 2)]
+)
+def test_what_is_refused(run, line: str, code: int) -> None:
+    done = run(f"{line} --no-cache")
+    assert done.code == code
+    assert done.err.startswith("mtgauge: ") or "usage:" in done.err
+
+
+def test_probe_reorder(run) -> None:
+    done = run(
+        "probe reorder -s src.de -r ref.txt -l de-en -m xmoverscore:lm=off --limit 8 --no-cache "
+        "--quiet --format json"
+    )
+    assert done.code == 0, done.err
+    assert "xmoverscore" in done.out
+
+
+def test_probe_word_by_word(run, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("der the\ndie the\nund and\n", encoding="utf-8")
+    done = run(
+        "probe w2w -s src.de -r ref.txt -l de-en -m xmoverscore:lm=off --dictionary words.txt "
+        "--limit 8 --no-cache --quiet --histogram"
+    )
+    assert done.code == 0, done.err
+    assert "xmoverscore" in done.out
+
+
+def test_a_blend_is_fitted_and_can_be_used(run, judged: str) -> None:
+    pytest.importorskip("scipy")
+    done = run(f"train blend --train {judged} --components chrf wer --test {judged} --pairs de-en")
+    assert done.code == 0, done.err
+    spec = done.out.strip().splitlines()[-1]
+    assert spec.startswith("blend:components=chrf;wer,")
+    assert run("score -t a.txt -r ref.txt -l de-en --no-ci --quiet -m", spec).code == 0
+
+
+def test_weights_need_scipy_and_say_so(run, judged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    done = run(f"train blend --train {judged} --components chrf wer")
+    assert done.code == 4
+    assert "mtgauge[train]" in done.err
+    assert run(f"train blend --train {judged} --components chrf wer --equal").code == 0
+
+
+@pytest.mark.parametrize("stage", ["esim", "regressor", "encoder"])
+def test_training_needs_torch_and_says_so(
+    run, judged: str, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    data = "--corpus x --teacher z" if stage == "encoder" else f"--train {judged} --dev {judged}"
+    done = run(f"train {stage} {data} --out y")
+    assert done.code == 4, done.err
+    assert "mtgauge[train]" in done.err

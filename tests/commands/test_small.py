@@ -1,0 +1,119 @@
+"""demo, metrics, selftest, vectors, kb and remap."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mtgauge import registry
+from mtgauge.engine import demo
+
+
+def test_demo_compares_three_systems(run) -> None:
+    done = run("demo -m chrf")
+    assert done.code == 0
+    assert "20 segments, 3 systems" in done.out
+    assert "careful" in done.out
+
+
+def test_metrics_lists_all(run) -> None:
+    out = run("metrics").out
+    assert [line.split()[0] for line in out.splitlines() if line[:1].isalpha()][1:-1] == (
+        registry.names()
+    )
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_metrics_tells_about_one(run, name: str) -> None:
+    out = run(f"metrics {name}").out
+    assert out.startswith(f"{name}: ")
+    for option in registry.get(name).defaults():
+        assert f"\n  {option}=" in out
+
+
+def test_an_unknown_metric(run) -> None:
+    done = run("metrics blue")
+    assert done.code == 2
+    assert "'bleu'" in done.err
+
+
+def test_selftest_agrees(run) -> None:
+    done = run("selftest -m bleu chrf")
+    assert done.code == 0
+    assert "of 2 metrics agree" in done.out
+
+
+def test_selftest_sees_a_wrong_score(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = json.loads(json.dumps(demo._stored()["bleu"]), parse_float=lambda x: float(x) + 1)
+    monkeypatch.setattr(demo, "_stored", lambda: {"bleu": wrong})
+    done = run("selftest -m bleu")
+    assert done.code == 1
+    assert "differs  bleu" in done.out
+
+
+def test_vectors(run, tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("House 1 2\nhome 3 4\ntree 5 6\n", encoding="utf-8")
+    (tmp_path / "words.txt").write_text("house home\n", encoding="utf-8")
+    done = run(
+        "vectors convert v.txt -o v.store --dtype float32 --lowercase --vocabulary words.txt"
+    )
+    assert done.code == 0
+    facts = dict(line.split("\t", 1) for line in done.out.splitlines())
+    assert facts["words"] == "2"
+    assert facts["first words"] == "house home"
+    assert run("vectors info v.store").out == done.out
+    assert "words\t1\n" in run("vectors convert v.txt -o one --limit 1").out
+    again = run("vectors convert v.txt -o v.store")
+    assert again.code in (2, 3)
+    assert "v.store" in again.err
+
+
+def test_embedded_vectors_are_listed(run) -> None:
+    rows = [line.split("\t") for line in run("vectors info").out.splitlines()]
+    assert "en" in {row[0] for row in rows}
+    assert all(int(row[1]) > 1000 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("vectors convert nowhere.txt -o x", "nowhere.txt"),
+        ("vectors convert a.txt -o x --vocabulary nowhere.txt", "nowhere.txt"),
+    ],
+)
+def test_vectors_refuse(run, line: str, said: str) -> None:
+    done = run(line)
+    assert done.code == 3
+    assert said in done.err
+
+
+def test_a_knowledge_base_of_ones_own(run, tmp_path: Path) -> None:
+    rows = "id,category,lang,name\np:1,product,en,Gaugeomat\np:1,product,cs,Měřomat\n"
+    (tmp_path / "own.csv").write_text(rows, encoding="utf-8")
+    assert run("kb build own.sqlite --csv own.csv --languages en,cs").code == 0
+    assert "entities\t1\t1" in run("kb info own.sqlite").out
+    done = run("kb link", "Koupil Měřomat.", "-l", "cs", "--kb", "own.sqlite")
+    assert done.out.splitlines()[1].split("\t")[:6] == ["1", "7", "14", "Měřomat", "p:1", "product"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("kb build x.sqlite", "Nothing to build from"),
+        ("kb build x.sqlite --csv a --alternate-names b", "--geonames"),
+    ],
+)
+def test_kb_refuses(run, line: str, said: str) -> None:
+    done = run(line)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_remap_fits_and_is_used(run) -> None:
+    done = run("remap fit -s src.de -t ref.txt -l de-en --method umd --pairs 20 --out de-en.remap")
+    assert done.code == 0, done.err
+    assert "umd" in run("remap info de-en.remap").out
+    plain = "score -s src.de -t a.txt -l de-en --no-ci --quiet -m xmoverscore"
+    assert run(f"{plain}:lm=off,remap=de-en.remap").out != run(f"{plain}:lm=off").out
