@@ -127,7 +127,7 @@ def _unspaced() -> Any:
 
 @cache
 def _word_finder() -> Callable[[str], Iterable[re.Match[str]]]:
-    """Words without marks, those with digits among them; each character of a script without spaces is one."""
+    """Words, also those with digits; every character of a script without spaces is one."""
     import regex
 
     run = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])++"
