@@ -114,6 +114,15 @@ def test_copies_of_every_kind(source: str, pair: str) -> None:
     assert share(source, source, pair) == 1
 
 
+def test_lower_cased_names_are_known_from_the_source() -> None:
+    source = "Gestern kamen Vesna Györkös Znidar und Ludwig Götz nach Laibach."
+    good = "yesterday vesna györkös znidar and ludwig götz came to laibach ."
+    assert share(source, good, "de-en") == 0
+    assert share("Фото: Александр Миридонов", "photo : aleksandr miridonov", "ru-en") == 0
+    assert share(SENTENCE["de"], SENTENCE["de"].lower(), "de-en") == 1
+    assert share(SENTENCE["de"], SENTENCE["fi"].lower(), "de-en") == 1
+
+
 def test_parts_are_graded() -> None:
     good = SENTENCE["en"].split()
     given = SENTENCE["de"].split()

@@ -36,12 +36,12 @@ _TITLES = frozenset("Mr Mrs Dr Herr Frau Monsieur Madame Pan Paní".split())
 def denied(text: str, language: Language) -> str | None:
     """A denial is taken away where there is one, otherwise an affirmation is denied."""
     rows = _negations().get(language.base, [])
-    denials = [(no, yes) for yes, no in rows if _whole(no).search(text)]
+    denials = [(no, yes) for yes, no, _ in rows if _whole(no).search(text)]
     if denials:
         no, yes = max(denials, key=lambda row: len(row[0]))
         return _whole(no).sub(yes, text, count=1)
-    for yes, no in rows:
-        if _whole(yes).search(text):
+    for yes, no, both_ways in rows:
+        if both_ways and _whole(yes).search(text):
             return _whole(yes).sub(no, text, count=1)
     return None
 
@@ -120,11 +120,11 @@ def _table(name: str) -> list[list[str]]:
 
 
 @cache
-def _negations() -> dict[str, list[tuple[str, str]]]:
-    """{language: [(affirmed, denied)]}."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for language, yes, no in _table("negations.tsv"):
-        found.setdefault(language, []).append((yes, no))
+def _negations() -> dict[str, list[tuple[str, str, bool]]]:
+    """{language: [(affirmed, denied, whether what is affirmed may be denied)]}."""
+    found: dict[str, list[tuple[str, str, bool]]] = {}
+    for language, yes, no, *undo in _table("negations.tsv"):
+        found.setdefault(language, []).append((yes, no, not undo))
     return found
 
 

@@ -127,7 +127,7 @@ def _unspaced() -> Any:
 
 @cache
 def _word_finder() -> Callable[[str], Iterable[re.Match[str]]]:
-    """Words without marks, also with digits; characters, where a script has no spaces."""
+    """Words, also those with digits; every character of a script without spaces is one."""
     import regex
 
     run = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])++"

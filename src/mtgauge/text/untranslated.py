@@ -190,18 +190,24 @@ def _core(source: Text, text: Text) -> tuple[str, bool]:
     there are too few.
     """
     theirs = set(source.folded)
+    named = _hides_names(text)
     words = list(zip(text.words, text.folded, text.weights, text.telling, strict=True))
     own = [(word, weight, tells) for word, fold, weight, tells in words if fold not in theirs]
     if sum(weight for _, weight, tells in own if tells) >= SHORTEST:
-        return joined([word for word, _, tells in own if tells]), False
+        return joined([word for word, _, tells in own if tells]), named
     telling = [(word, fold in theirs, weight) for word, fold, weight, tells in words if tells]
     amount = sum(weight for _, _, weight in telling)
     copied = sum(weight for _, from_source, weight in telling if from_source)
     if amount >= SHORTEST and copied >= _WHOLE * amount:
-        return joined([word for word, _, _ in telling]), False
+        return joined([word for word, _, _ in telling]), named
     if sum(weight for _, weight, _ in own) > SHORTEST:
         return joined([word for word, _, _ in own]), True
     return "", False
+
+
+def _hides_names(text: Text) -> bool:
+    """Whether a text has no capitals, although its script does."""
+    return not any(w[0].isupper() for w in text.words) and any(w.upper() != w for w in text.words)
 
 
 def _copy(source: Text, text: Text) -> _Copy | None:
@@ -223,14 +229,23 @@ def _copy(source: Text, text: Text) -> _Copy | None:
             rows += range(start, end)
     if not rows:
         return None
-    telling = [i for i in rows if text.telling[i]]
+    # lower-cased text does not show its names, but its source may
+    names = _names(source)
+    small = [i for i in rows if text.small[i] and text.folded[i] not in names]
+    telling = [i for i in small if text.telling[i]]
     return _Copy(
         sum(text.weights[i] for i in rows) / sum(text.weights),
         joined([text.words[i] for i in rows]),
         joined([text.words[i] for i in telling]),
-        sum(text.weights[i] for i in rows if text.small[i]),
+        sum(text.weights[i] for i in small),
         sum(text.weights[i] for i in telling),
     )
+
+
+def _names(text: Text) -> set[str]:
+    """Words that stand in the text as parts of names only."""
+    rows = list(zip(text.folded, text.telling, strict=True))
+    return {fold for fold, tells in rows if not tells} - {fold for fold, tells in rows if tells}
 
 
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
