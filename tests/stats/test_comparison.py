@@ -92,15 +92,110 @@ def test_identical_systems_do_not_differ() -> None:
     assert (versus.p_bootstrap, versus.p_randomisation) == (1.0, 1.0)
 
 
-def test_clusters_part_only_where_all_above_beat_all_below() -> None:
+def test_rank_counts_the_systems_that_are_better() -> None:
     rng = np.random.default_rng(0)
     hard = rng.normal(size=300)  # segments differ in difficulty, alike for all systems
     means = [0.0, 2.0, 2.001, 4.0]
     rows = np.array([m + hard + 0.1 * rng.normal(size=300) for m in means])[..., None]
-    (found,) = bootstrap.resampled_scores([Mean()], [rows])
+    resampled = bootstrap.resampled_scores([Mean()], [rows])
+    (found,) = paired.compare_all([Mean()], [rows], resampled) or []
     real = rows.mean(axis=(1, 2))
-    assert paired.clusters(found, real, higher_is_better=True) == [4, 2, 2, 1]
-    assert paired.clusters(found, real, higher_is_better=False) == [1, 2, 2, 4]
+    assert found.ranks(real, higher_is_better=True) == [4, 2, 2, 1]
+    assert found.ranks(real, higher_is_better=False) == [1, 2, 2, 4]
+
+
+def test_a_chain_of_small_steps_does_not_make_the_worst_equal_to_the_best() -> None:
+    rng = np.random.default_rng(1)
+    hard = rng.normal(size=400)
+    rows = np.array([0.02 * i + hard + 0.2 * rng.normal(size=400) for i in range(20)])[..., None]
+    resampled = bootstrap.resampled_scores([Mean()], [rows])
+    (found,) = paired.compare_all([Mean()], [rows], resampled) or []
+    ranks = found.ranks(rows.mean(axis=(1, 2)), higher_is_better=True)
+    assert ranks[-1] == 1
+    assert ranks[0] > 10  # every neighbour is a tie, the ends are not
+    assert found.adjusted[0, -1] < paired.ALPHA
+    assert found.adjusted[9, 10] > paired.ALPHA
+
+
+def test_one_segment_and_five_are_no_test() -> None:
+    rows = np.random.default_rng(0).normal(size=(2, 5, 1))
+    resampled = bootstrap.resampled_scores([Mean()], [rows])
+    assert paired.compare_all([Mean()], [rows], resampled) is None
+
+
+def test_randomisation_counts_ties() -> None:
+    """Six segments, all better by the same amount: 2 of 64 swaps reach the difference."""
+    rows = np.zeros((2, 6, 1))
+    rows[1] = 1.0
+    (p,) = paired.p_randomisation([Mean()], [rows], trials=20_000)
+    assert p[0, 1] == pytest.approx(2 / 64, abs=0.005)
+    one = rows[:, :1]
+    (p,) = paired.p_randomisation([Mean()], [one], trials=100)
+    assert p[0, 1] == 1.0
+
+
+def test_exact_p_by_all_swaps() -> None:
+    """Against the exact test: all 2^10 ways to swap ten segments."""
+    rows = np.random.default_rng(3).normal(size=(2, 10, 1))
+    rows[1] += 0.6
+    delta = (rows[1] - rows[0])[:, 0]
+    signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
+    exact = np.mean(np.abs(signs @ delta) >= abs(delta.sum()) - 1e-12)
+    (p,) = paired.p_randomisation([Mean()], [rows], trials=20_000)
+    assert p[0, 1] == pytest.approx(exact, abs=0.015)
+
+
+def test_holm_equals_the_textbook() -> None:
+    p = np.ones((4, 4))
+    p[np.triu_indices(4, 1)] = [0.005, 0.011, 0.02, 0.04, 0.13, np.nan]
+    p = np.minimum(p, p.T)
+    found = paired.holm(p)[np.triu_indices(4, 1)]
+    np.testing.assert_allclose(found, [0.025, 0.044, 0.06, 0.08, 0.13, np.nan])
+
+
+def test_false_stars_are_rare_however_many_systems() -> None:
+    """Ten equal systems, forty times: Holm keeps the chance of any star near 5 %."""
+    rng = np.random.default_rng(9)
+    wrong = 0
+    for trial in range(40):
+        rows = rng.normal(size=(10, 60, 1))
+        (p,) = paired.p_randomisation([Mean()], [rows], trials=1800, seed=trial)
+        wrong += bool((paired.holm(p) < paired.ALPHA).any())
+    assert wrong <= 6
+
+
+def test_undefined_resamples_are_left_out() -> None:
+    scores = np.tile(np.linspace(0, 1, 101)[:, None], (1, 3))
+    scores[:10, 1] = np.nan
+    scores[:80, 2] = np.nan
+    found = bootstrap.interval(scores)
+    np.testing.assert_allclose(found[0], [0.025, 0.975])
+    np.testing.assert_allclose(found[1], [0.1 + 0.9 * 0.025, 0.1 + 0.9 * 0.975])
+    assert np.isnan(found[2]).all()
+
+
+def test_documents_are_drawn_whole() -> None:
+    """Segments of one document that are all alike carry no more than one number."""
+    rng = np.random.default_rng(4)
+    level = rng.normal(size=30)
+    documents = [f"d{i}" for i in range(30) for _ in range(20)]
+    rows = np.repeat(level, 20)[None, :, None]
+    sums, sizes = bootstrap.by_document(rows, documents)
+    assert sums.shape == (1, 30, 1)
+    assert (sizes == 20).all()
+    (by_segment,) = bootstrap.resampled_scores([Mean()], [rows])
+    (by_document,) = bootstrap.resampled_scores([Mean()], [sums], sizes=sizes)
+    assert by_document.std() == pytest.approx(level.std() / np.sqrt(30), rel=0.1)
+    assert by_segment.std() == pytest.approx(level.std() / np.sqrt(600), rel=0.1)
+
+
+def test_documents_of_one_segment_each_change_nothing() -> None:
+    rows = np.random.default_rng(5).normal(size=(2, 40, 3))
+    sums, sizes = bootstrap.by_document(rows, [f"{i:02}" for i in range(40)])
+    np.testing.assert_array_equal(sums, rows)
+    plain = bootstrap.resampled_scores([Mean()], [rows])
+    again = bootstrap.resampled_scores([Mean()], [sums], sizes=sizes)
+    np.testing.assert_array_equal(plain[0], again[0])
 
 
 @settings(max_examples=25, deadline=None)
@@ -119,7 +214,7 @@ def test_undefined_scores_give_undefined_p() -> None:
     rows = np.ones((2, 10, 1))
     rows[1, 3] = np.nan
     (p,) = paired.p_randomisation([Mean()], [rows], trials=20)
-    assert np.isnan(p[1])
+    assert np.isnan(p[0, 1])
 
 
 def test_all_metrics_see_the_same_draw() -> None:

@@ -1,35 +1,95 @@
-"""Is system b really better than a? Two paired tests, and clusters of systems.
-
-Both tests are sacrebleu's, on sums of statistics instead of loops over samples:
+"""Is one system really better than another? Two paired tests of all pairs, corrected, and ranks.
 
 - *paired bootstrap* (Koehn 2004, as in Moses): with d the absolute difference of each resample,
-  p = share of resamples in which d - mean(d) exceeds the real difference;
+  p = share of resamples in which d - mean(d) reaches the real difference;
 - *paired approximate randomisation* (Riezler and Maxwell 2005): each trial swaps the outputs of
-  the two systems in random segments; p = share of trials whose difference exceeds the real one.
-  With m a 0/1 mask, the swapped sums are  sum(a) + m @ (b - a)  and  sum(b) - m @ (b - a),
-  so all trials are one product.
+  the two systems in random segments; p = share of trials whose difference reaches the real one.
+  With m a 0/1 mask, the swapped sums of systems a and b are
 
-One is added to both counts of a share, so p is never 0. Two systems with the same score get
-p = 1; sacrebleu's formula would call them different, since no sample exceeds a difference of 0.
+      sum(a) + m @ b - m @ a      and      sum(b) + m @ a - m @ b
+
+  so one product `m @ rows` serves all pairs of systems.
+
+One is added to both counts of a share, so p is never 0. A sample that equals the real difference
+counts (sacrebleu counts only those above it, and so finds a star in a single segment). Samples in
+which a score is undefined are left out; where more than half are, p is undefined.
+
+Many pairs produce a small p by chance, so p of the randomisation test is adjusted over all pairs of
+a metric (Holm 1979): sorted p_(1) <= ... <= p_(m), adjusted p_(i) = max over j <= i of
+(m - j + 1) p_(j). This one number decides both the star and the rank.
+
+    rank of a system = 1 + the number of systems that are better with adjusted p < 0.05
+
+Two systems of the same rank may still differ from each other; `adjusted` tells. Below six units no
+difference can reach p < 0.05 by swapping (2 of 2^5 outcomes are 0.06), so there is no test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mtgauge.metric import FloatArray, Metric
-from mtgauge.stats.bootstrap import RESAMPLES, SEED, block_size
+from mtgauge.stats.bootstrap import RESAMPLES, SEED, block_size, system_scores
 
 ALPHA = 0.05
+FEWEST = 6  # units that a test needs
+TRIALS_PER_PAIR = 40  # so that 1 / (trials + 1) survives Holm's factor
+ROUNDING = 1e-9  # of the largest score: equal differences are equal in spite of rounding
 
 
-def p_bootstrap(resampled: FloatArray, real: FloatArray, base: int = 0) -> FloatArray:
-    """p of each system against system `base`: (systems,) from (resamples, systems)."""
-    differences = np.abs(resampled - resampled[:, [base]])
-    centred = differences - differences.mean(axis=0)
-    return _p_value(centred, np.abs(real - real[base]))
+@dataclass(frozen=True)
+class Pairwise:
+    """All pairs of systems under one metric: arrays (systems, systems), 1 on the diagonal."""
+
+    bootstrap: FloatArray
+    randomisation: FloatArray
+    adjusted: FloatArray  # Holm's correction of `randomisation` over all pairs
+
+    def ranks(self, real: FloatArray, higher_is_better: bool) -> list[int]:
+        """One more than the number of systems that are significantly better."""
+        goodness = real if higher_is_better else -real
+        better = goodness[:, None] > goodness[None, :]
+        return [int(x) + 1 for x in (better & (self.adjusted < ALPHA)).sum(axis=0)]
+
+
+def compare_all(
+    metrics: Sequence[Metric],
+    rows: Sequence[FloatArray],
+    resampled: Sequence[FloatArray],
+    seed: int = SEED,
+    sizes: FloatArray | None = None,
+) -> list[Pairwise] | None:
+    """Tests of all pairs, one `Pairwise` per metric; None where there are too few units.
+
+    `rows[j]` has shape (systems, units, k), `resampled[j]` (resamples, systems); see `bootstrap`.
+    """
+    systems, units = rows[0].shape[:2]
+    if units < FEWEST:
+        return None
+    pairs = systems * (systems - 1) // 2
+    trials = max(RESAMPLES, TRIALS_PER_PAIR * pairs)
+    swapped = p_randomisation(metrics, rows, trials, seed, sizes)
+    n = float(units if sizes is None else sizes.sum())
+    found = []
+    for j, metric in enumerate(metrics):
+        real = system_scores(metric, rows[j].sum(axis=1)[None], np.array([n]))[0]
+        found.append(Pairwise(p_bootstrap(resampled[j], real), swapped[j], holm(swapped[j])))
+    return found
+
+
+def p_bootstrap(resampled: FloatArray, real: FloatArray) -> FloatArray:
+    """p of each pair: (systems, systems) from (resamples, systems) and (systems,)."""
+    found = np.ones((len(real), len(real)))
+    for i, j in zip(*np.triu_indices(len(real), 1), strict=True):
+        differences = np.abs(resampled[:, i] - resampled[:, j])
+        known = differences[~np.isnan(differences)]
+        centred = np.full(len(differences), np.nan)
+        centred[: len(known)] = known - known.mean() if len(known) else known
+        found[i, j] = found[j, i] = _p_value(centred, real[i], real[j])
+    return found
 
 
 def p_randomisation(
@@ -37,56 +97,62 @@ def p_randomisation(
     rows: Sequence[FloatArray],
     trials: int = RESAMPLES,
     seed: int = SEED,
+    sizes: FloatArray | None = None,
 ) -> list[FloatArray]:
-    """p of each system against the first one, one array (systems,) a metric.
-
-    `rows[j]` has shape (systems, segments, k).
-    """
-    n = rows[0].shape[1]
-    deltas = [(r[1:] - r[:1]).transpose(1, 0, 2).reshape(n, -1) for r in rows]
+    """p of each pair, one array (systems, systems) per metric."""
+    systems, units = rows[0].shape[:2]
+    n = float(units if sizes is None else sizes.sum())
+    flat = [r.transpose(1, 0, 2).reshape(units, -1) for r in rows]
     sums = [r.sum(axis=1) for r in rows]
-    exceed: list[list[FloatArray]] = [[] for _ in metrics]
+    pairs = list(zip(*np.triu_indices(systems, 1), strict=True))
+    samples = [np.empty((len(pairs), trials)) for _ in metrics]
     rng = np.random.default_rng(seed + 1)
-    size = block_size(n, trials)
+    size = block_size(units, trials)
     for start in range(0, trials, size):
-        mask = rng.integers(0, 2, size=(min(size, trials - start), n), dtype=np.int8)
-        mask_f = mask.astype(np.float64)
+        count = min(size, trials - start)
+        mask = rng.integers(0, 2, size=(count, units), dtype=np.int8).astype(np.float64)
         for j, metric in enumerate(metrics):
-            moved = (mask_f @ deltas[j]).reshape(len(mask), *sums[j][1:].shape)
-            first, second = sums[j][0] + moved, sums[j][1:] - moved
-            exceed[j].append(np.abs(_system(metric, first, n) - _system(metric, second, n)))
+            masked = (mask @ flat[j]).reshape(count, systems, -1)
+            for place, (a, b) in enumerate(pairs):
+                moved = masked[:, b] - masked[:, a]
+                both = np.stack([sums[j][a] + moved, sums[j][b] - moved], axis=1)
+                scores = system_scores(metric, both, np.full(count, n))
+                samples[j][place, start : start + count] = np.abs(scores[:, 0] - scores[:, 1])
     found = []
     for j, metric in enumerate(metrics):
-        real = _system(metric, sums[j][None], n)[0]
-        p = _p_value(np.concatenate(exceed[j]), np.abs(real[1:] - real[0]))
-        found.append(np.concatenate(([1.0], p)))
+        real = system_scores(metric, sums[j][None], np.array([n]))[0]
+        p = np.ones((systems, systems))
+        for place, (a, b) in enumerate(pairs):
+            p[a, b] = p[b, a] = _p_value(samples[j][place], real[a], real[b])
+        found.append(p)
     return found
 
 
-def _system(metric: Metric, sums: FloatArray, n: int) -> FloatArray:
-    """(b, systems) scores from (b, systems, k) sums."""
-    flat = sums.reshape(-1, sums.shape[-1])
-    return metric.system_score(flat, np.full(len(flat), float(n))).reshape(sums.shape[:-1])
+def holm(p: FloatArray) -> FloatArray:
+    """Holm's correction of a symmetric matrix of p-values; undefined ones are no tests.
 
-
-def _p_value(samples: FloatArray, real: FloatArray) -> FloatArray:
-    p = (np.sum(samples > real, axis=0) + 1) / (len(samples) + 1)
-    p = np.where(real == 0, 1.0, p)
-    return np.where(np.isnan(real) | np.isnan(samples).any(axis=0), np.nan, p)
-
-
-def clusters(resampled: FloatArray, real: FloatArray, higher_is_better: bool) -> list[int]:
-    """Cluster of each system, 1 for the best.
-
-    Systems are sorted by score; a new cluster begins where every system above differs from every
-    system below (paired bootstrap, p < 0.05). Systems of one cluster cannot be told apart.
+    >>> holm(np.array([[1, 0.01, 0.04], [0.01, 1, 0.02], [0.04, 0.02, 1]]))[0].tolist()
+    [1.0, 0.03, 0.04]
     """
-    order = np.argsort(-real if higher_is_better else real, kind="stable")
-    apart = np.array([p_bootstrap(resampled, real, base=i) < ALPHA for i in range(len(real))])
-    ranks = [0] * len(real)
-    current = 1
-    for place, system in enumerate(order):
-        if place and apart[np.ix_(order[:place], order[place:])].all():
-            current = place + 1
-        ranks[system] = current
-    return ranks
+    upper = np.triu_indices(len(p), 1)
+    values = p[upper]
+    adjusted = np.full(len(values), np.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * values[order]))
+    found = np.ones_like(p)
+    found[upper] = adjusted
+    found.T[upper] = adjusted
+    return found
+
+
+def _p_value(samples: FloatArray, first: float, second: float) -> float:
+    """Share of the defined samples that reach the difference of two scores."""
+    known = samples[~np.isnan(samples)]
+    if np.isnan(first) or np.isnan(second) or 2 * len(known) < len(samples):
+        return float("nan")
+    if first == second:
+        return 1.0  # where no difference is centred, half of the samples would reach it
+    slack = ROUNDING * max(abs(first), abs(second))
+    return float((np.sum(known >= abs(first - second) - slack) + 1) / (len(known) + 1))
