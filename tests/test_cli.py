@@ -72,7 +72,8 @@ def test_json_file_has_the_promised_keys(files: Path, capsys: pytest.CaptureFixt
     b = metric["systems"]["b"]
     assert len(b["segments"]) == 3
     assert b["ci"][0] <= b["score"] <= b["ci"][1]
-    assert b["versus"].keys() == {"system", "p_bootstrap", "p_randomisation"}
+    assert "versus" not in b, "three segments are too few for a test"
+    assert "too few" in data["untested"]
     assert metric["notes"] == {"empty": 0, "truncated": 0}
 
 

@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 
 from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
+from mtgauge.data import columns, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Result
-from mtgauge.report.table import render
+from mtgauge.engine.summary import Comparing
+from mtgauge.errors import UsageError
+from mtgauge.report.table import by_score, pairs, render
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -31,9 +34,23 @@ write data.tsv:COLUMN for one of them. Each may end in .gz; - is standard input.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
-    parser.add_argument("-t", "--translations", nargs="+", required=True, metavar="HYP")
-    parser.add_argument("-s", "--source", metavar="SRC")
-    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="REF")
+    parser.add_argument(
+        "-t", "--translations", nargs="+", metavar="HYP",
+        help="translations of one or more systems: a file each, or a table with a column each",
+    )  # fmt: skip
+    parser.add_argument("-s", "--source", metavar="SRC", help="what was translated")
+    parser.add_argument(
+        "-r", "--references", nargs="+", default=[], metavar="REF",
+        help="human translations; several files are alternatives of each other",
+    )  # fmt: skip
+    parser.add_argument(
+        "-T", "--test-set", metavar="NAME",
+        help="source and references of a published test set, such as wmt22 (with -l; see --echo)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--echo", choices=["source", "reference"],
+        help="print that side of the test set instead of scoring",
+    )  # fmt: skip
     parser.add_argument("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
     parser.add_argument(
         "-m",
@@ -46,6 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything as JSON too")
     parser.add_argument("--segments", action="store_true", help="show every segment's score")
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="system to test against (default: the first)"
+    )
+    parser.add_argument("--pairs", action="store_true", help="show the test of every two systems")
+    parser.add_argument(
+        "--sort", action="store_true", help="best system first, by the first metric"
+    )
+    parser.add_argument(
+        "--doc", metavar="COLUMN",
+        help="resample documents instead of segments: a column of the table, or a file with the "
+        "document of each line",
+    )  # fmt: skip
     parser.add_argument(
         "--no-ci", action="store_true", help="no confidence intervals and no significance tests"
     )
@@ -66,7 +95,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
-    with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
+    if args.test_set is not None:
+        _take_test_set(args)
+    if args.echo is not None:
+        return _echo(args)
+    if args.translations is None:
+        raise UsageError("Which translations? Give -t FILE.")
+    how = Comparing(not args.no_ci, args.seed, args.baseline)
+    with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
         started = time.perf_counter()
         with progress_bar("segments", quiet=args.quiet) as advance:
             result = score_corpus(
@@ -75,12 +111,14 @@ def run(args: argparse.Namespace) -> int:
                 args.lang,
                 empty=args.empty,
                 unescape=args.unescape,
-                ci=not args.no_ci,
-                seed=args.seed,
+                how=how,
                 progress=advance,
             )
         seconds = time.perf_counter() - started
-    sys.stdout.write(render(result, args.format, segments=args.segments))
+    shown = by_score(result) if args.sort else result
+    sys.stdout.write(render(shown, args.format, segments=args.segments))
+    if args.pairs and args.format != "json":
+        sys.stdout.write("\n" + pairs(shown, args.format))
     sys.stdout.flush()
     for metric in result.values():
         if metric.unserved is not None:
@@ -89,6 +127,22 @@ def run(args: argparse.Namespace) -> int:
         _tell(result, seconds, verbose=args.verbose)
     if args.json is not None:
         write(args.json, render(result, "json", segments=True))
+    return 0
+
+
+def _take_test_set(args: argparse.Namespace) -> None:
+    if args.source is not None or args.references:
+        raise UsageError("-T names source and references: leave -s and -r out.")
+    source, references = testsets.files(args.test_set, args.lang)
+    args.source, args.references = str(source), [str(path) for path in references]
+
+
+def _echo(args: argparse.Namespace) -> int:
+    if args.test_set is None:
+        raise UsageError("--echo prints a side of a test set: name one with -T.")
+    for path in [args.source] if args.echo == "source" else args.references[:1]:
+        for line in columns.column(path, "source")[0]:
+            print(line)
     return 0
 
 

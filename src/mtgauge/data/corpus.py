@@ -13,7 +13,7 @@ sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Corpus:
     systems: dict[str, Column]
     sources: Column | None = None
     references: list[Column] = field(default_factory=list)
+    documents: Column | None = None  # the document of each segment
     spool: Spool = field(default_factory=Spool, repr=False)
 
     def __enter__(self) -> Corpus:
@@ -60,10 +61,14 @@ class Corpus:
 
     @classmethod
     def from_arguments(
-        cls, systems: Sequence[str], source: str | None, references: Sequence[str]
+        cls,
+        systems: Sequence[str],
+        source: str | None,
+        references: Sequence[str],
+        documents: str | None = None,
     ) -> Corpus:
-        """From what follows -t, -s and -r; use it in a `with` block."""
-        if [source, *systems, *references].count("-") > 1:
+        """From what follows -t, -s, -r and --doc; use it in a `with` block."""
+        if [source, *systems, *references, documents].count("-") > 1:
             raise UsageError("Standard input (-) can stand for one file only.")
         spool = Spool()
         try:
@@ -78,12 +83,14 @@ class Corpus:
                     sources = columns.column(name, "source", spool)[0]
                 if not refs and columns.choose(header, "reference"):
                     refs = columns.column(name, "reference", spool)
+            texts = [*found, *refs, *([] if sources is None else [sources])]
+            docs = None if documents is None else _documents(documents, texts, spool)
             _refuse_same([*named.items()], "systems")
             _refuse_same([(c.label, c) for c in refs], "references")
         except BaseException:
             spool.close()
             raise
-        return cls(named, sources, refs, spool)
+        return cls(named, sources, refs, docs, spool)
 
     @classmethod
     def from_lists(
@@ -91,6 +98,7 @@ class Corpus:
         hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
         sources: Sequence[str] | None = None,
         references: Sequence[str | Sequence[str]] | None = None,
+        documents: Sequence[str] | None = None,
     ) -> Corpus:
         """From Python lists; `references[i]` is one text or a list of alternatives."""
         if not isinstance(hypotheses, Mapping):
@@ -114,11 +122,21 @@ class Corpus:
                 remedy="references[i] belongs to hypothesis i: one text or a list." + hint,
             )
         source = None if sources is None else columns.from_list(sources, "sources")
-        return cls(systems, source, [] if refs is None else _reference_columns(refs))
+        docs = None if documents is None else columns.from_list(documents, "documents")
+        return cls(systems, source, [] if refs is None else _reference_columns(refs), docs)
 
     def all_columns(self) -> list[Column]:
         first = [self.sources] if self.sources is not None else []
-        return [*first, *self.references, *self.systems.values()]
+        last = [self.documents] if self.documents is not None else []
+        return [*first, *self.references, *self.systems.values(), *last]
+
+    def files(self) -> dict[str, Any]:
+        """What was read, by role: file names, or what messages call a list in memory."""
+        return {
+            "source": None if self.sources is None else self.sources.label,
+            "references": [column.label for column in self.references],
+            "systems": {name: column.label for name, column in self.systems.items()},
+        }
 
     def reference_texts(self) -> Iterator[str]:
         for each in self.references:
@@ -144,7 +162,19 @@ class Corpus:
         if count:
             rows = zip(*cells[:count], strict=True)
             references = [tuple(text for cell in row for text in _flat(cell)) for row in rows]
+        if self.documents is not None:
+            cells.pop()
         return Chunk(dict(zip(self.systems, cells[count:], strict=True)), sources, references)
+
+
+def _documents(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
+    """`--doc`: a column of a table that is read anyway, or a file of its own."""
+    for column in texts:
+        if column.key is not None and column.path is not None:
+            name = column.label.removesuffix(f":{column.key}")
+            if argument in readers.header_of(column.path, name):
+                return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
+    return columns.column(argument, "system", spool)[0]
 
 
 def _flat(cell: Text) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.local import score_corpus
+from mtgauge.engine.summary import Comparing
 from mtgauge.engine.result import Result, number
 from mtgauge.errors import InputError, ResourceError
 
@@ -59,7 +60,7 @@ def scores(specs: list[str]) -> dict[str, dict[str, dict[str, float | None]]]:
     for spec in specs:
         found[spec] = {}
         for lang in PAIRS:
-            result = score_corpus(example(lang), [spec], lang, ci=False)[spec]
+            result = score_corpus(example(lang), [spec], lang, how=Comparing(ci=False))[spec]
             found[spec][lang] = {name: number(s.score) for name, s in result.items()}
     return found
 

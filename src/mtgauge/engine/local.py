@@ -19,12 +19,14 @@ from mtgauge import registry
 from mtgauge.data import checks
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.ready import Ready, serve
-from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
+from mtgauge.engine.ready import serve
+from mtgauge.engine.result import MetricResult, Result, SystemScore
+from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
-from mtgauge.stats import bootstrap, paired
+from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.stats.paired import FEWEST
 
 Empty = Literal["worst", "skip", "error"]
 CHUNK = 2000
@@ -41,7 +43,9 @@ def score(
     empty: Empty = "worst",
     unescape: bool = False,
     ci: bool = True,
-    seed: int = bootstrap.SEED,
+    seed: int = SEED,
+    baseline: str | None = None,
+    documents: Sequence[str] | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -49,10 +53,13 @@ def score(
 
     `references[i]` belongs to `hypotheses[...][i]`: one text or a list of alternatives. `lang` is
     a pair such as "de-en". An empty hypothesis gets the metric's worst value (`empty="worst"`),
-    or its segment is left out for all systems ("skip"), or it is refused ("error").
+    or its segment is left out for all systems ("skip"), or it is refused ("error"). Systems are
+    tested against `baseline`, the first one by default; `documents[i]` names the document of
+    segment i, so that documents are resampled and not segments.
     """
-    corpus = Corpus.from_lists(hypotheses, sources, references)
-    return score_corpus(corpus, metrics, lang, empty=empty, unescape=unescape, ci=ci, seed=seed)
+    corpus = Corpus.from_lists(hypotheses, sources, references, documents)
+    how = Comparing(ci, seed, baseline)
+    return score_corpus(corpus, metrics, lang, empty=empty, unescape=unescape, how=how)
 
 
 def score_corpus(
@@ -62,11 +69,13 @@ def score_corpus(
     *,
     empty: Empty = "worst",
     unescape: bool = False,
-    ci: bool = True,
-    seed: int = bootstrap.SEED,
+    how: Comparing | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Result:
     """What `score` and the command line share."""
+    how = how or Comparing()
+    names = tuple(corpus.systems)
+    baseline = how.base_of(names)
     if lang is not None:
         checks.language_pair(lang)
     if isinstance(specs, str) or not specs:
@@ -101,8 +110,8 @@ def score_corpus(
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
-    names = tuple(corpus.systems)
-    results = _results(metrics, tables, names, skipped, ci, seed)
+    documents = None if corpus.documents is None else [str(x) for x in corpus.documents]
+    results = summarise(metrics, tables, names, how, skipped=skipped, documents=documents)
     _add_counts(results, watch, names, skipped)
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
     return Result(
@@ -112,7 +121,19 @@ def score_corpus(
         lang,
         tuple(watch.messages(unescaped=unescape)),
         {name: watch.notes(name) for name in names},
+        baseline,
+        how.seed,
+        RESAMPLES if how.ci else 0,
+        corpus.files(),
+        _untested(names, how, n if documents is None else len(set(documents))),
     )
+
+
+def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
+    """Why systems were not tested against each other, where they might have been."""
+    if len(names) < 2 or not how.ci or units >= FEWEST:
+        return None
+    return f"{units} are too few for a test: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:
@@ -173,55 +194,6 @@ def _stack(chunk: Chunk, lang: str | None) -> Segments:
         None if chunk.references is None else chunk.references * times,
         lang,
     )
-
-
-def _results(
-    metrics: dict[str, Ready],
-    tables: dict[str, FloatArray],
-    names: tuple[str, ...],
-    skipped: np.ndarray,
-    ci: bool,
-    seed: int,
-) -> dict[str, MetricResult]:
-    objects = [ready.metric for ready in metrics.values()]
-    kept = [table[:, ~skipped] for table in tables.values()]
-    n = kept[0].shape[1]
-    several = len(names) > 1
-    resampled = bootstrap.resampled_scores(objects, kept, seed=seed) if ci else None
-    swapped = paired.p_randomisation(objects, kept, seed=seed) if ci and several else None
-    results = {}
-    for j, (spec, ready) in enumerate(metrics.items()):
-        metric = ready.metric
-        real = metric.system_score(kept[j].sum(axis=1), np.full(len(names), float(n)))
-        interval = None if resampled is None else bootstrap.interval(resampled[j])
-        p_boot = ranks = None
-        if resampled is not None and several:
-            p_boot = paired.p_bootstrap(resampled[j], real)
-        if resampled is not None and len(names) > 2:
-            ranks = paired.clusters(resampled[j], real, metric.higher_is_better)
-        systems = {}
-        for i, name in enumerate(names):
-            segments = metric.segment_score(tables[spec][i]).copy()
-            segments[skipped] = np.nan
-            versus = None
-            if i and p_boot is not None and swapped is not None:
-                versus = Versus(names[0], float(p_boot[i]), float(swapped[j][i]))
-            systems[name] = SystemScore(
-                float(real[i]),
-                segments,
-                None if interval is None else (float(interval[i, 0]), float(interval[i, 1])),
-                versus,
-                None if ranks is None else ranks[i],
-            )
-        results[spec] = MetricResult(
-            metric.name,
-            spec,
-            ready.signature,
-            metric.higher_is_better,
-            systems,
-            dict(metric.notes),
-        )
-    return results
 
 
 def _add_counts(

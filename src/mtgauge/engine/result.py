@@ -17,6 +17,8 @@ from mtgauge._version import __version__
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray
 from mtgauge.signature import Signature
+from mtgauge.stats.bootstrap import SEED
+from mtgauge.stats.paired import ALPHA, Pairwise
 
 T = TypeVar("T")
 
@@ -28,11 +30,11 @@ class Versus:
     system: str
     p_bootstrap: float
     p_randomisation: float
+    p_adjusted: float  # of the randomisation test, corrected over all pairs of systems (Holm)
 
     @property
     def significant(self) -> bool:
-        """Both tests below 0.05."""
-        return max(self.p_bootstrap, self.p_randomisation) < 0.05
+        return self.p_adjusted < ALPHA
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class SystemScore:
     segments: FloatArray
     ci: tuple[float, float] | None = None
     versus: Versus | None = None
-    cluster: int | None = None
+    rank: int | None = None  # one more than the number of systems that are significantly better
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class MetricResult(Mapping[str, SystemScore]):
     systems: dict[str, SystemScore]
     notes: dict[str, int] = field(default_factory=dict)
     unserved: str | None = None  # why there are no scores for this language
+    tests: Pairwise | None = None  # all pairs of systems, in the order of `systems`
 
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
@@ -76,6 +79,11 @@ class Result(Mapping[str, MetricResult]):
     lang: str | None = None
     warnings: tuple[str, ...] = ()
     checks: dict[str, dict[str, int]] = field(default_factory=dict)
+    baseline: str = ""
+    seed: int = SEED
+    resamples: int = 0
+    files: dict[str, Any] = field(default_factory=dict)  # names of what was read
+    untested: str | None = None  # why there are no tests, where there might have been
 
     def __getitem__(self, spec: str) -> MetricResult:
         return _get(self.metrics, spec, "metric")
@@ -92,6 +100,11 @@ class Result(Mapping[str, MetricResult]):
             "lang": self.lang,
             "segments": self.segments,
             "systems": list(self.systems),
+            "baseline": self.baseline,
+            "files": self.files,
+            "seed": self.seed,
+            "resamples": self.resamples,
+            **({} if self.untested is None else {"untested": self.untested}),
             "checks": self.checks,
             "metrics": [_metric_dict(m, segments) for m in self.metrics.values()],
         }
@@ -132,8 +145,25 @@ def _metric_dict(metric: MetricResult, segments: bool) -> dict[str, Any]:
         "higher_is_better": metric.higher_is_better,
         "systems": {name: _system_dict(s, segments) for name, s in metric.systems.items()},
         "notes": metric.notes,
+        **({} if metric.tests is None else {"pairs": _pairs_dict(metric)}),
         **({} if metric.unserved is None else {"reason": metric.unserved}),
     }
+
+
+def _pairs_dict(metric: MetricResult) -> list[dict[str, Any]]:
+    """Every pair of systems once, with its three p-values."""
+    tests, names = metric.tests, list(metric.systems)
+    assert tests is not None
+    return [
+        {
+            "systems": [names[i], names[j]],
+            "p_bootstrap": number(tests.bootstrap[i, j]),
+            "p_randomisation": number(tests.randomisation[i, j]),
+            "p_adjusted": number(tests.adjusted[i, j]),
+        }
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+    ]
 
 
 def _system_dict(system: SystemScore, segments: bool) -> dict[str, Any]:
@@ -147,9 +177,10 @@ def _system_dict(system: SystemScore, segments: bool) -> dict[str, Any]:
             "system": system.versus.system,
             "p_bootstrap": number(system.versus.p_bootstrap),
             "p_randomisation": number(system.versus.p_randomisation),
+            "p_adjusted": number(system.versus.p_adjusted),
         }
-    if system.cluster is not None:
-        entry["cluster"] = system.cluster
+    if system.rank is not None:
+        entry["rank"] = system.rank
     return entry
 
 

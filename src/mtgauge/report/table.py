@@ -9,6 +9,7 @@ metric carry the same decimals: two on a scale of 100, four on a scale of 1.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from mtgauge.engine.result import MetricResult, Result
 from mtgauge.report.writers import (
@@ -20,8 +21,10 @@ from mtgauge.report.writers import (
     json_text,
     visible,
 )
+from mtgauge.stats.paired import ALPHA
 
 WIDTH = 80
+_P = ("p_bootstrap", "p_randomisation", "p_adjusted")
 
 
 def render(result: Result, format: str, *, segments: bool = False) -> str:
@@ -47,7 +50,7 @@ def decimals(metric: MetricResult) -> int:
 def _column(metric: MetricResult) -> list[str]:
     """One metric's cells, one per system, decimal points below each other.
 
-    * marks a difference to the baseline that both tests see, #n the rank.
+    * marks a significant difference to the baseline, #n the rank.
     """
     if metric.unserved is not None:
         return ["unserved"] * len(metric.systems)
@@ -58,7 +61,7 @@ def _column(metric: MetricResult) -> list[str]:
     cells = []
     for system, score, half in zip(metric.values(), scores, halves, strict=True):
         star = "*" if system.versus is not None and system.versus.significant else " "
-        rank = f" #{system.cluster}" if system.cluster is not None else ""
+        rank = f" #{system.rank}" if system.rank is not None else ""
         cells.append(f"{score.rjust(wide)}{half.ljust(wider)}{star}{rank}".rstrip())
     return cells
 
@@ -72,16 +75,18 @@ def _heading(metric: MetricResult) -> str:
 
 
 def _table(result: Result, segments: bool) -> str:
-    names = [*result.systems]
-    first = [
-        "system",
-        *(f"{n} (baseline)" if len(names) > 1 and n == names[0] else n for n in names),
-    ]
+    first = ["system", *_names(result)]
     columns = [[_heading(metric), *_column(metric)] for metric in result.values()]
     blocks = [_side_by_side(first, columns)]
     if segments:
         blocks.append(_segment_table(result))
     return "\n\n".join([*blocks, visible(_legend(result), keep="\n")]) + "\n"
+
+
+def _names(result: Result) -> list[str]:
+    """The systems' names; the one that others are tested against is marked."""
+    several = len(result.systems) > 1
+    return [f"{n} (baseline)" if several and n == result.baseline else n for n in result.systems]
 
 
 def _side_by_side(first: list[str], columns: list[list[str]]) -> str:
@@ -117,12 +122,15 @@ def _legend(result: Result) -> str:
     lines = ["↑ higher is better, ↓ lower is better"]
     if some.ci is not None:
         lines[0] += "; ± half of the 95 % interval (bootstrap)"
-    if len(result.systems) > 1 and some.ci is not None:
+    if anything.tests is not None:
         lines.append(
-            f"* differs from {result.systems[0]}: paired bootstrap and randomisation, both p < 0.05"
+            f"* differs from {result.baseline}: p < {ALPHA} by paired randomisation, corrected for "
+            "all pairs (Holm)"
         )
-    if some.cluster is not None:
-        lines.append("#n rank; systems of the same rank cannot be told apart (p < 0.05)")
+    if some.rank is not None:
+        lines.append("#n rank: one more than the number of systems that are better by that test")
+    if result.untested is not None:
+        lines.append(f"no test: {result.untested}")
     for metric in result.values():
         if metric.unserved is not None:
             lines.append(f"unserved: {metric.spec} cannot score {result.lang}")
@@ -131,13 +139,14 @@ def _legend(result: Result) -> str:
 
 def _rows(result: Result) -> list[list[str]]:
     """Full numbers, one row per system and metric."""
-    grid = [["metric", "system", "score", "ci_low", "ci_high", "p_bootstrap", "p_randomisation"]]
+    grid = [["metric", "system", "score", "ci_low", "ci_high", *_P, "rank"]]
     for spec, metric in result.items():
         for name, system in metric.items():
             low, high = system.ci or (math.nan, math.nan)
             tests = system.versus
-            p = (tests.p_bootstrap, tests.p_randomisation) if tests else (math.nan, math.nan)
+            p = [getattr(tests, key) if tests else math.nan for key in _P]
             cells = [full(x) for x in (system.score, low, high, *p)]
+            cells.append("" if system.rank is None else str(system.rank))
             if metric.unserved is not None:
                 cells[0] = "unserved"
             grid.append([spec, name, *cells])
@@ -159,4 +168,39 @@ def _segment_rows(result: Result) -> list[list[str]]:
 def _grid(result: Result) -> list[list[str]]:
     head = ["system", *(_heading(m) for m in result.values())]
     columns = [[" ".join(cell.split()) for cell in _column(m)] for m in result.values()]
-    return [head, *map(list, zip(result.systems, *columns, strict=True))]
+    return [head, *map(list, zip(_names(result), *columns, strict=True))]
+
+
+def pairs(result: Result, format: str) -> str:
+    """Adjusted p of every pair of systems, one matrix per metric."""
+    names = [*result.systems]
+    blocks = []
+    for metric in result.values():
+        if metric.tests is not None:
+            rows = [
+                [name, *("-" if i == j else fixed(p, ".3f") for j, p in enumerate(line))]
+                for i, (name, line) in enumerate(
+                    zip(names, metric.tests.adjusted.tolist(), strict=True)
+                )
+            ]
+            blocks.append(draw([[metric.spec, *names], *rows], format))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def by_score(result: Result) -> Result:
+    """The same with the best system first, by the first metric that has scores."""
+    metric = next(m for m in result.values() if m.unserved is None)
+    sign = -1.0 if metric.higher_is_better else 1.0
+    known = [name for name in result.systems if not math.isnan(metric[name].score)]
+    order = sorted(known, key=lambda name: sign * metric[name].score)
+    order += [name for name in result.systems if name not in known]
+    places = [result.systems.index(name) for name in order]
+    metrics = {
+        spec: replace(
+            m,
+            systems={name: m[name] for name in order},
+            tests=None if m.tests is None else m.tests.take(places),
+        )
+        for spec, m in result.items()
+    }
+    return replace(result, metrics=metrics, systems=tuple(order))

@@ -38,9 +38,11 @@ def by_document(rows: FloatArray, documents: Sequence[str]) -> tuple[FloatArray,
     """(systems, segments, k) rows to (systems, documents, k) sums, and segments per document."""
     _, member = np.unique(np.asarray(documents, dtype=str), return_inverse=True)
     count = int(member.max()) + 1
-    sums = np.zeros((len(rows), count, rows.shape[2]))
-    np.add.at(sums, (slice(None), member), rows)
-    return sums, np.bincount(member, minlength=count).astype(np.float64)
+    order = np.argsort(member, kind="stable")
+    starts = np.searchsorted(member[order], np.arange(count))
+    return np.add.reduceat(rows[:, order], starts, axis=1), np.bincount(
+        member, minlength=count
+    ).astype(np.float64)
 
 
 def resampled_scores(

@@ -48,6 +48,11 @@ class Pairwise:
     randomisation: FloatArray
     adjusted: FloatArray  # Holm's correction of `randomisation` over all pairs
 
+    def take(self, systems: Sequence[int]) -> Pairwise:
+        """The same tests with the systems in another order."""
+        at = np.ix_(systems, systems)
+        return Pairwise(self.bootstrap[at], self.randomisation[at], self.adjusted[at])
+
     def ranks(self, real: FloatArray, higher_is_better: bool) -> list[int]:
         """One more than the number of systems that are significantly better."""
         goodness = real if higher_is_better else -real
