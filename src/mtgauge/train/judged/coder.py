@@ -8,7 +8,6 @@ coder.packer(128)                       # joins two texts as one input
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from mtgauge.encode.card import read_card
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError
@@ -55,8 +55,5 @@ def read_coder(encoder: str) -> TextCoder:
     folder = model_folder(encoder, "encoder")
     if folder is None or not (folder / "tokenizer.json").is_file():
         raise ResourceError(f"The encoder {encoder} has no tokenizer.json: name its folder.")
-    try:
-        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResourceError(f"The encoder {encoder} has no readable card.json ({error}).") from None
+    card = read_card(folder / "card.json", "encoder")
     return TextCoder(folder / "tokenizer.json", tuple(card.get("languages", ())))
