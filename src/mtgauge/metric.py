@@ -25,7 +25,7 @@ To add a metric, write one file in `mtgauge/metrics`:
             ...                                    # shape (len(batch), 1)
 
 `__init__` only stores its parameters under their own names: the signature, the command-line
-options, cloning and the documentation are read from them. An option may declare its range and when
+options, copies and the documentation are read from them. An option may declare its range and when
 it applies (`mtgauge.options`). Models load on first use, and heavy imports (numba, onnxruntime,
 torch) stay inside methods.
 
@@ -258,9 +258,6 @@ class Metric:
     def versions(self) -> dict[str, str]:
         """Libraries and models whose version moves the score, for the signature."""
         return {}
-
-    def clone(self) -> Self:
-        return type(self)(**self.params())
 
     @property
     def notes(self) -> Counter[str]:

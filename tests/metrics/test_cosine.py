@@ -16,7 +16,7 @@ from mtgauge.encode import EncoderSettings, load_encoder
 from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
 from mtgauge.encode.sentence.laser import LaserEncoder
 from mtgauge.engine.ready import make_ready
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import Task
 from mtgauge.registry import load
 from mtgauge.signature import sign
@@ -210,3 +210,32 @@ def test_layers_belong_to_token_encoders() -> None:
     assert MeanEncoder(str(encoder_folders()[0]), -1, "source").layer == LAYERS
     with pytest.raises(ResourceError, match="no layers to choose"):
         load_sentence_encoder("use", layer=3)
+
+
+def remap_file(path: Path, seed: int) -> None:
+    from mtgauge.encode.remap.maps import Facts, fit
+
+    encoder = load_sentence_encoder(str(encoder_folders()[0]))
+    facts = Facts("clp", "de-en", fingerprint=encoder.fingerprint, layer=2, unit="sentence")
+    x, z = np.random.default_rng(seed).normal(size=(2, 60, WIDTH)).astype(np.float32)
+    fit(x, z, facts).save(path)
+
+
+def test_a_remap_is_found_when_the_metric_is_settled_and_signed_by_its_content(
+    tmp_path: Path,
+) -> None:
+    task = Task(frozenset({"source"}), "de-en")
+    remap_file(tmp_path / "de-en.remap", 1)
+    metric = load(spec(lm="off", layer="2", remap=str(tmp_path)))
+    settled = metric.resolve(task)
+    first, digest = settled.statistics(BATCH), settled.versions()["remap_sha256"]
+    remap_file(tmp_path / "de-en.remap", 2)
+    np.testing.assert_array_equal(settled.statistics(BATCH), first)
+    assert settled.versions()["remap_sha256"] == digest, "nothing changes after it is settled"
+    again = metric.resolve(task)
+    assert again.versions()["remap_sha256"] != digest
+    assert not np.allclose(again.statistics(BATCH), first)
+    np.testing.assert_array_equal(metric.statistics(BATCH), again.statistics(BATCH))
+    assert "remap_sha256" not in load(spec(lm="off")).resolve(task).versions()
+    with pytest.raises(LanguageError, match="no remap for fi-en"):
+        metric.resolve(Task(frozenset({"source"}), "fi-en"))

@@ -28,7 +28,6 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray
-from mtgauge.signature import sign
 
 _SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")
 _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
@@ -116,9 +115,9 @@ class RowCache:
 
 def identity(ready: Ready, lang: str | None) -> bytes:
     """What a row depends on beside its texts."""
-    metric = ready.metric
-    parts = [sign(metric).full, str(lang), ready.corpus, code_fingerprint()]
-    parts += [_stamp(Path(v)) for v in metric.params().values() if isinstance(v, str) and v]
+    parts = [ready.signature.full, str(lang), ready.corpus, code_fingerprint()]
+    options = ready.metric.params().values()
+    parts += [_stamp(Path(value)) for value in options if isinstance(value, str) and value]
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 

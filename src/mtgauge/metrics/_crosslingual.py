@@ -8,6 +8,7 @@ run's pair. `CrossLingualOptions` declares the options of both metrics once.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Literal, Self
 
 from mtgauge.data.segments import Segments
@@ -88,4 +89,12 @@ class CrossLingualMetric(PresetMetric):
         return {"fluency": fluency, "fluency_weight": self.options.lm_weight}
 
     def versions(self) -> dict[str, str]:
-        return super().versions() | (self.lm_term.versions() if self.has_lm else {})
+        """Language model, and the digest of the remap that a settled metric holds."""
+        held: dict[str | None, Remap] = self.__dict__.get("_remaps", {})
+        remaps = {"remap_sha256": "+".join(map(_digest, held.values()))} if held else {}
+        return super().versions() | (self.lm_term.versions() if self.has_lm else {}) | remaps
+
+
+def _digest(remap: Remap) -> str:
+    arrays = [a.tobytes() for a in (remap.projection, remap.direction) if a is not None]
+    return hashlib.sha256(remap.facts.method.encode() + b"".join(arrays)).hexdigest()[:8]

@@ -213,7 +213,7 @@ class Kobe(PresetMetric):
             left, right = mine[pair[0]], theirs[pair[1]]
             if pair in foreign:
                 right = _NOTHING
-            mentioned = agree(*self._settled(left.mentions, right.mentions))
+            mentioned = agree(*self._first_choices(left.mentions, right.mentions))
             if left.names is not None and right.names is not None:
                 names = (left.names, right.names) if audible else ([], [])
                 text = "" if right is _NOTHING else pair[1]
@@ -238,7 +238,7 @@ class Kobe(PresetMetric):
         ]
         return found if len(lost) == len(found.lost) else found._replace(lost=lost)
 
-    def _settled(
+    def _first_choices(
         self, source: list[Mention], candidate: list[Mention]
     ) -> tuple[list[Mention], list[Mention]]:
         """Under the paper's rules a mention has one entity, whatever the other side says."""
