@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from mtgauge.data import columns
+from mtgauge.data.checks import is_blank
 from mtgauge.data.spool import Spool
 from mtgauge.encode import load_encoder
 from mtgauge.encode.remap import align
@@ -173,7 +174,8 @@ def parallel(source: str, target: str, pairs: int) -> tuple[list[str], list[str]
             line=min(len(left), len(right)) + 1,
             remedy="Parallel files have the same number of lines.",
         )
-    kept = [(x, z) for x, z in zip(left, right, strict=True) if x.strip() and z.strip()][:pairs]
+    both = zip(left, right, strict=True)
+    kept = [pair for pair in both if not any(map(is_blank, pair))][:pairs]
     return [x for x, _ in kept], [z for _, z in kept]
 
 
