@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mtgauge
+from mtgauge.cli import main
 from mtgauge.report.table import render
 from mtgauge.report.writers import (
     FORMATS,
@@ -170,9 +171,16 @@ def test_numbers() -> None:
 
 
 def test_what_is_told_on_standard_error_is_visible(capsys: pytest.CaptureFixture[str]) -> None:
-    from mtgauge.cli import main
-
     assert main(["score", "-t", "no\x1b[31m\nfile", "-r", "x"]) == 3
     err = capsys.readouterr().err
     assert "\x1b" not in err
     assert "no\\x1b[31m\\nfile" in err
+
+
+def test_explain_prints_valid_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A segment without entities has no score."""
+    (tmp_path / "s.txt").write_text("aber nicht doch\n")
+    (tmp_path / "h.txt").write_text("but not so\n")
+    files = ["-s", str(tmp_path / "s.txt"), "-t", str(tmp_path / "h.txt"), "-l", "de-en"]
+    assert main(["explain", *files, "-m", "kobe", "--segment", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["score"] is None

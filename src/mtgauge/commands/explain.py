@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import categories, explain_corpus
 from mtgauge.report.explain import render
+from mtgauge.report.writers import json_text
 
 _EXAMPLES = """
 examples:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             return _show_categories(categories(corpus, args.metric, lang), args.json)
         explanation = explain_corpus(corpus, args.metric, lang, args.segment)
     if args.json:
-        print(json.dumps(explanation.to_dict(), ensure_ascii=False))
+        sys.stdout.write(json_text(explanation.to_dict()))
     else:
         sys.stdout.write(render(explanation, colour=sys.stdout.isatty()))
     if args.plot is not None:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 def _show_categories(counts: dict[str, tuple[int, int]], as_json: bool) -> int:
     if as_json:
         rows = {category: {"kept": kept, "entities": n} for category, (kept, n) in counts.items()}
-        print(json.dumps(rows, ensure_ascii=False))
+        sys.stdout.write(json_text(rows))
         return 0
     total = (sum(kept for kept, _ in counts.values()), sum(n for _, n in counts.values()))
     print("category\tentities\tkept\tshare")

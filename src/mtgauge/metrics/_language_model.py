@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.checks import is_blank
 from mtgauge.encode import load_language_model
 from mtgauge.encode.lm import FLOOR, LanguageModel, mean_scores
 from mtgauge.encode.ragged import IntArray
@@ -137,7 +138,7 @@ class LanguageModelTerm:
         # Without a begin-of-text token the first token counts as a token but is not scored.
         tokens = scored + (not self.options.lm_bos)
         means = mean_scores(logprobs, offsets)
-        filled = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        filled = np.array([not is_blank(text) for text in texts], dtype=bool)
         return published(means, tokens, self.options.lm_form), (scored > 0) & filled
 
     def versions(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mtgauge.data import columns
+from mtgauge.data.checks import is_blank
 from mtgauge.data.spool import Spool
 from mtgauge.encode.load import load_encoder
 from mtgauge.encode.remap.align import Lexicon, sentence_pairs, word_pairs
@@ -139,7 +140,7 @@ def read_parallel(source: str, target: str, pairs: int) -> tuple[list[str], list
             line=min(len(left), len(right)) + 1,
             remedy="Parallel files have the same number of lines.",
         )
-    kept = [(x, z) for x, z in zip(left, right, strict=True) if x.strip() and z.strip()][:pairs]
+    kept = [(x, z) for x, z in zip(left, right, strict=True) if not (is_blank(x) or is_blank(z))][:pairs]
     return [x for x, _ in kept], [z for _, z in kept]
 
 

