@@ -230,7 +230,7 @@ def _copy(source: Text, text: Text) -> _Copy | None:
     if not rows:
         return None
     # lower-cased text does not show its names, but its source may
-    names = _names(source)
+    names = _names(source) if _hides_names(text) else set()
     small = [i for i in rows if text.small[i] and text.folded[i] not in names]
     telling = [i for i in small if text.telling[i]]
     return _Copy(
