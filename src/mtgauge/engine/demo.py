@@ -17,8 +17,8 @@ from typing import Any
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.local import score_corpus
-from mtgauge.engine.summary import Comparing
 from mtgauge.engine.result import Result, number
+from mtgauge.engine.summary import Comparing
 from mtgauge.errors import InputError, ResourceError
 
 PAIRS = ("de-en", "ru-en")

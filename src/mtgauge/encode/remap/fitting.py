@@ -140,7 +140,9 @@ def read_parallel(source: str, target: str, pairs: int) -> tuple[list[str], list
             line=min(len(left), len(right)) + 1,
             remedy="Parallel files have the same number of lines.",
         )
-    kept = [(x, z) for x, z in zip(left, right, strict=True) if not (is_blank(x) or is_blank(z))][:pairs]
+    kept = [(x, z) for x, z in zip(left, right, strict=True) if not (is_blank(x) or is_blank(z))][
+        :pairs
+    ]
     return [x for x, _ in kept], [z for _, z in kept]
 
 
