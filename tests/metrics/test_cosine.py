@@ -213,10 +213,10 @@ def test_layers_belong_to_token_encoders() -> None:
 
 
 def remap_file(path: Path, seed: int) -> None:
-    from mtgauge.encode.remap.maps import Facts, fit
+    from mtgauge.encode.remap.maps import RemapFacts, fit
 
     encoder = load_sentence_encoder(str(encoder_folders()[0]))
-    facts = Facts("clp", "de-en", fingerprint=encoder.fingerprint, layer=2, unit="sentence")
+    facts = RemapFacts("clp", "de-en", fingerprint=encoder.fingerprint, layer=2, unit="sentence")
     x, z = np.random.default_rng(seed).normal(size=(2, 60, WIDTH)).astype(np.float32)
     fit(x, z, facts).save(path)
 
