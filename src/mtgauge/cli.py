@@ -2,7 +2,8 @@
 
 Results go to standard output; progress, warnings and speed to standard error.
 Exit codes: 0 done; 1 a fault of ours; 2 wrong usage; 3 bad input; 4 a model or resource is
-missing; 130 interrupted. A closed pipe ends quietly.
+missing; 130 interrupted. A closed pipe ends quietly. Where standard output is not UTF-8, marks are
+written in ASCII and other characters that it lacks as \\uXXXX.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 
 from mtgauge._version import __version__
 from mtgauge.errors import MtgaugeError
+from mtgauge.report.writers import speak_plainly, visible
 
 # command: (module that has `add_arguments` and `run`, one line of help)
 COMMANDS = {
@@ -35,13 +37,12 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    speak_plainly(sys.stdout, sys.stderr)
     try:
         code = _run(arguments)
         sys.stdout.flush()
         return code
     except MtgaugeError as error:
-        from mtgauge.report.writers import visible
-
         print(f"mtgauge: {visible(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:

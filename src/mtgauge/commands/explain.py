@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mtgauge.commands.shared import add_encoder_options, use_encoder_options
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import categories, explain_corpus
+from mtgauge.errors import UsageError
 from mtgauge.report.explain import render
 from mtgauge.report.writers import json_text
 
@@ -36,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="how many findings (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--matrix", action="store_true", help="show how near every two words are, dark is near"
+    )
+    parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the matrix too, as .svg or .png"
     )
     add_encoder_options(parser)
@@ -43,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
+    if args.top < 1:
+        raise UsageError("--top is 1 or more.")
     lang = None if args.lang is None else checks.language_pair(args.lang)
     with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
         if args.categories:
@@ -51,7 +61,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json_text(explanation.to_dict()))
     else:
-        sys.stdout.write(render(explanation, colour=sys.stdout.isatty()))
+        colour, width = sys.stdout.isatty(), shutil.get_terminal_size().columns
+        wide = max(40, min(width, 100))
+        sys.stdout.write(
+            render(explanation, colour=colour, width=wide, matrix=args.matrix, top=args.top)
+        )
     if args.plot is not None:
         from mtgauge.report.heatmap import draw
 

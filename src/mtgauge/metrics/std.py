@@ -30,8 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
+from mtgauge.metrics._matching import link_findings
 from mtgauge.metrics._references import distinct
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -48,6 +50,10 @@ LONGEST = "longest"  # the longest words that the vectors know
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 AS_WORST = "no known word on a side, scored as worst"
 BY_SPELLING = "no known word on a side, compared by the words that both share"
+_HOW = (
+    "Either text puts weight on its words and on similar words of the other; what the two do not "
+    "share is moved. A cost is the weight moved times the distance in meaning and place."
+)
 _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
@@ -168,7 +174,19 @@ class STD(Metric):
         facts.pop(f"{self.columns[0]} flow")  # the first order is shown in full
         score = float(self.segment_score(rows)[0])
         matrix = made[0].distance
-        return Explanation(self.name, score, names, names, links=links, matrix=matrix, facts=facts)
+        words = [Word(name, (), None) for name in names]
+        return Explanation(
+            self.name,
+            score,
+            names,
+            names,
+            links=links,
+            matrix=matrix,
+            facts=facts,
+            findings=link_findings(words, words, links),
+            unit="cost",
+            remarks=(f"The list is of single words, which cost {rows[0, 0]:.4f}.", _HOW),
+        )
 
     def _settings(self) -> TravelSettings:
         from mtgauge.compare.semantic import TravelSettings
