@@ -293,7 +293,8 @@ def test_metrics_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = run(capsys, "metrics", "chrf")
     assert code == 0
-    assert "beta=2" in out
+    assert "  beta=NUMBER" in out
+    assert "default 2; 0 or more" in out
     assert "higher is better" in out
     code, _, err = run(capsys, "metrics", "chfr")
     assert code == 2

@@ -280,7 +280,7 @@ class HubLanguageModel(LanguageModel):
         return Tokens(offsets_of([len(ids)]), ids, spans, first, nothing, nothing[:1])
 
     @cached_property
-    def vocabulary(self) -> list[str]:  # type: ignore[override]
+    def vocabulary(self) -> list[str]:
         return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:

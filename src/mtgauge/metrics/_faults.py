@@ -22,6 +22,7 @@ Words = list[str]
 Grams = Callable[[tuple[str, ...]], float]
 REPLACED, SURPLUS, MISSING, MOVED = "replaced", "surplus", "missing", "moved"
 UNFOUND, REORDERED = "not in the reference", "not in this order"
+AMONG_OTHERS = "among other words"
 _TAGS = {"replace": REPLACED, "delete": SURPLUS, "insert": MISSING}
 _TRACE = {"s": "replace", "d": "delete", "i": "insert", " ": "equal"}
 _TELLING = 0.25  # of a word's n-grams: fewer are lost because of its neighbours
@@ -46,11 +47,29 @@ def word_edits(
     hypothesis: Words, reference: Words, cost: Callable[[str, str], float] | None = None
 ) -> list[Finding]:
     """Edits of words; a run of one kind is one finding that costs its length, or `cost`."""
-    from rapidfuzz.distance import Levenshtein
+    return _edits(hypothesis, reference, _runs(_trace(hypothesis, reference)), cost)
 
-    codes = Levenshtein.opcodes(hypothesis, reference)
-    runs = [(c.tag, c.src_start, c.src_end, c.dest_start, c.dest_end) for c in codes]
-    return _edits(hypothesis, reference, runs, cost)
+
+def _trace(hypothesis: Words, reference: Words) -> str:
+    """The fewest edits, and of those the ones that keep most words: `s`, `d`, `i` or a space."""
+    best: list[list[tuple[int, int, str]]] = [
+        [(j, 0, "i") for j in range(len(reference) + 1)]
+    ]  # (edits, - words kept, the last step)
+    for i, mine in enumerate(hypothesis, 1):
+        row = [(i, 0, "d")]
+        for j, theirs in enumerate(reference, 1):
+            same = mine == theirs
+            edits, kept, _ = best[i - 1][j - 1]
+            steps = [(edits + (not same), kept - same, " " if same else "s")]
+            steps += [(e + 1, k, op) for (e, k, _), op in ((best[i - 1][j], "d"), (row[-1], "i"))]
+            row.append(min(steps, key=lambda step: step[:2]))
+        best.append(row)
+    i, j, trace = len(hypothesis), len(reference), ""
+    while i or j:
+        step = best[i][j][2]
+        trace = step + trace
+        i, j = i - (step != "i"), j - (step != "d")
+    return trace
 
 
 def _edits(
@@ -111,7 +130,7 @@ def moved_run(before: Words, after: Words) -> str:
     inside, wanted = before[start:end], after[start:end]
     for k in range(1, len(inside)):
         if inside[k:] + inside[:k] == wanted:
-            return " ".join(min(inside[:k], inside[k:], key=len))
+            return " ".join(inside[:k] if k <= len(inside) - k else inside[k:])
     return " ".join(inside)
 
 
@@ -198,11 +217,16 @@ def found_remark(matches: Sequence[float], totals: Sequence[float], unit: str = 
 def character_faults(
     hypothesis: str, reference: str, orders: int, *, spaces: bool = False
 ) -> list[Finding]:
-    """Words of either side whose character n-grams the other lacks."""
+    """Words of either side whose character n-grams the other lacks.
+
+    A word that both have loses those n-grams that reach into its neighbours.
+    """
     mine = _spoilt(hypothesis, reference, orders, spaces)
     theirs = _spoilt(reference, hypothesis, orders, spaces)
-    found = [Finding(UNFOUND, word, "", cost) for word, cost in mine]
-    return costliest([*found, *(Finding(MISSING, "", word, cost) for word, cost in theirs)])
+    both = Counter(hypothesis.split()) & Counter(reference.split())
+    found = [Finding(AMONG_OTHERS if w in both else UNFOUND, w, "", cost) for w, cost in mine]
+    missing = [Finding(MISSING, "", word, cost) for word, cost in theirs if word not in both]
+    return costliest([*found, *missing])
 
 
 def _spoilt(text: str, other: str, orders: int, spaces: bool) -> list[tuple[str, float]]:

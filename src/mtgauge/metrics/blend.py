@@ -176,7 +176,7 @@ class Blend(Metric):
             facts={"components": facts},
             findings=tuple(sorted(findings, key=lambda finding: -finding.cost)),
             unit="taken off",
-            remarks=("What is taken off below 0 is added. The sum, negated, is the score.",),
+            remarks=("A component that takes off less than 0 adds so much to the score.",),
             parts=tuple(part.explain(alone) for part in self._parts() if _explains(part)),
         )
 

@@ -61,12 +61,12 @@ class Character(ReferenceWords):
 
         reference = references[nearest]
         states = [hypothesis, *_shifts(hypothesis, reference)]
-        moves = [
-            Finding(MOVED, moved_run(before, after), cost=_cost(before, after))
-            for before, after in itertools.pairwise(states)
-        ]
+        moves = [moved_run(before, after) for before, after in itertools.pairwise(states)]
+        each = _cost(hypothesis, states[-1]) / max(len(moves), 1)
         edits = word_edits(states[-1], reference, lambda a, b: float(Levenshtein.distance(a, b)))
-        return Faults(costliest([*moves, *edits]), "characters")
+        return Faults(
+            costliest([*(Finding(MOVED, run, cost=each) for run in moves), *edits]), "characters"
+        )
 
 
 def character(hypothesis: Words, reference: Words) -> float:

@@ -8,6 +8,7 @@ distance of meaning (word vectors) and O of relative position (see compare/seman
 formulas). Lower is better: 0 for a copy of the reference, 1 at worst.
 
     mtgauge.load("std")                                   # embedded vectors of the target language
+    mtgauge.load("std:vectors=crawl-300d-2M.vec.gz")      # a file: converted once, into the cache
     mtgauge.load("std:vectors=crawl.vectors,preset=lp")   # a store made by mtgauge vectors convert
 
 Presets: `lp` solves the paper's equation exactly, so that words in another place cost something;
@@ -48,8 +49,8 @@ Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
 LONGEST = "longest"  # the longest words that the vectors know
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
-AS_WORST = "no known word on a side, scored as worst"
-BY_SPELLING = "no known word on a side, compared by the words that both share"
+AS_WORST = "as_worst"
+BY_SPELLING = "by_spelling"
 _HOW = (
     "Either text puts weight on its words and on similar words of the other; what the two do not "
     "share is moved. A cost is the weight moved times the distance in meaning and place."
@@ -130,7 +131,7 @@ class STD(Metric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         if batch.target_lang is None:
-            self.notes["language unknown, English assumed"] += len(batch)
+            self.notes["language_assumed"] += len(batch)
         work = distinct(batch).each_reference()
         hypotheses, references = work.prepare(self._tokens(batch.target_lang or "en"))
         lookup = self._lookup(batch.target_lang or "en")
@@ -224,7 +225,7 @@ class STD(Metric):
         number = {key: i for i, key in enumerate(texts)}
         words = lookup.words(list(texts.values()))
         if words.missing:
-            self.notes["words without a vector"] += words.missing
+            self.notes["no_vector"] += words.missing
         lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
         rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)

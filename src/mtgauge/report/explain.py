@@ -20,13 +20,7 @@ _SHADES = " ░▒▓█"
 _COLOURS = (32, 33, 31)  # green, yellow, red
 _NAMES = {"hypothesis": "translation"}
 _INDENT = "  "
-_ADDITIVE = (
-    "cost",
-    "edits",
-    "errors",
-    "characters",
-    "-log p",
-)  # units of costs that sum to a whole
+_ADDITIVE = ("cost", "edits", "errors", "characters", "-log p")  # costs that sum to a whole
 
 
 def render(
