@@ -29,6 +29,23 @@ def test_a_metric_that_looks_at_all_references(run) -> None:
     assert json.loads(done.out)["score"] > 0
 
 
+@pytest.mark.parametrize("metric", ["bertr", "xmoverscore", "moverscore:ngram=2"])
+def test_words_carry_their_pieces(run, tmp_path: Path, metric: str) -> None:
+    (tmp_path / "s.de").write_text("Die Bundeskanzlerinnen kamen.\n", encoding="utf-8")
+    (tmp_path / "h.en").write_text("The chancelloresses came.\n", encoding="utf-8")
+    (tmp_path / "r.en").write_text("The counterrevolutionaries came.\n", encoding="utf-8")
+    line = f"explain -s s.de -t h.en -r r.en -l de-en -m {metric} --segment 1"
+    told = json.loads(run(f"{line} --json").out)
+    cut = [word for word in told["hypothesis"] if "chancelloresses" in word["word"]]
+    assert cut
+    assert all(len(word["pieces"]) > 1 for word in cut)
+    assert told["sentences"]["hypothesis"] == "The chancelloresses came."
+    shown = run(line).out
+    assert "chancelloresses" in shown.split("What cost most")[1]
+    assert "dark is near" not in shown
+    assert "dark is near" in run(f"{line} --matrix").out
+
+
 def test_a_picture(run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run("explain -s src.de -t a.txt -l de-en -m xmoverscore --segment 1 --plot m.svg")

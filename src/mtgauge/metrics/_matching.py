@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mtgauge.metrics._contextual import ContextualMetric
 
 Matching = Literal["transport", "precision", "recall", "f"]
+_NOISE = 1e-6  # what float32 makes of no distance at all
 GREEDY = {"precision": 0, "recall": 1, "f": 2}
 KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {
     "euclidean": "euclidean",
@@ -235,7 +236,8 @@ def link_findings(
         main = max(group, key=lambda link: link.weight)
         x, y = left[main.i], right[main.j]
         cost = sum(link.weight * link.cost for link in group)
-        found.append(Finding("", y.text, x.text, cost, y.at, x.at))
+        if cost > _NOISE:
+            found.append(Finding("", y.text, x.text, cost, y.at, x.at))
     return tuple(sorted(found, key=lambda finding: -finding.cost))
 
 
