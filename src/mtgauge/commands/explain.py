@@ -18,17 +18,22 @@ from mtgauge.report.writers import json_text
 _EXAMPLES = """
 examples:
   mtgauge explain -s src.de -t sys.en -l de-en -m xmoverscore --segment 3
+  mtgauge explain -t sys.en -r ref.txt -l de-en -m ter --segment 3 --top 20
   mtgauge explain -s src.de -t sys.en -l de-en -m kobe --categories
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
-    parser.add_argument("-t", "--translation", required=True, metavar="HYP")
-    parser.add_argument("-s", "--source", metavar="SRC")
-    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="REF")
-    parser.add_argument("-l", "--lang", metavar="PAIR")
-    parser.add_argument("-m", "--metric", required=True, metavar="METRIC")
+    parser.add_argument("-t", "--translation", required=True, metavar="HYP", help="of one system")
+    parser.add_argument("-s", "--source", metavar="SRC", help="what was translated")
+    parser.add_argument(
+        "-r", "--references", nargs="+", default=[], metavar="REF", help="human translations"
+    )
+    parser.add_argument("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
+    parser.add_argument(
+        "-m", "--metric", required=True, metavar="METRIC", help="name or name:key=value,key=value"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--segment", type=int, metavar="N", help="counted from 1")
     what.add_argument(

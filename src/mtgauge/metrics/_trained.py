@@ -13,6 +13,7 @@ Limits: the range is that of people's judgements of WMT news translation; other 
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -116,7 +117,10 @@ class TrainedMetric(Metric):
         answers = self.answers(alone)
         if len(answers) > 1:
             facts["answers"] = answers
-            told = ", ".join(f"{view} {value:.2f}" for view, value in answers.items())
+            told = ", ".join(
+                f"{view} {value:.2f}" + (f" ({n} times)" if n > 1 else "")
+                for (view, value), n in Counter(answers).items()
+            )
             remarks.append(f"The z-score is the mean of these answers: {told}.")
         score = facts["0 to 100"] if self.scale == "100" else z
         findings, remark = omissions(self, alone)
@@ -129,6 +133,6 @@ class TrainedMetric(Metric):
             remarks=(*remarks, remark),
         )
 
-    def answers(self, alone: Segments) -> dict[str, float]:
-        """The answers whose mean is the z-score, where a model gives several."""
-        return {}
+    def answers(self, alone: Segments) -> list[tuple[str, float]]:
+        """The answers (view, z-score) whose mean is the z-score, where a model gives several."""
+        return []

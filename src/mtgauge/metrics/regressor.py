@@ -126,13 +126,13 @@ class Regressor(TrainedMetric):
         scores = self._head(view, vectors)
         return one_row_each(scores[:, None], owner, self.multi_ref, scores)[:, 0]
 
-    def answers(self, alone: Segments) -> dict[str, float]:
+    def answers(self, alone: Segments) -> list[tuple[str, float]]:
         """What the head answers from each view; of several references the best one."""
         view = self._view(Task.of(alone).sides)
         vectors, _ = self._read(view, alone)
         by_slot = dict(zip(INPUTS[view], vectors, strict=True))
         best = int(np.argmax(self._head(view, vectors)))
-        return {name: float(self._answer(name, by_slot)[best]) for name in self._views(view)}
+        return [(name, float(self._answer(name, by_slot)[best])) for name in self._views(view)]
 
     def _read(self, view: str, batch: Segments) -> tuple[list[Vectors], NDArray[np.int64]]:
         """Vectors of each input of a view, and the segment that each row belongs to."""

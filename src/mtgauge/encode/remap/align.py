@@ -57,7 +57,8 @@ def words(
     text = np.repeat(np.arange(len(units)), np.diff(units.offsets))
     starts, ends = tokens.spans[units.ends[:, 0], 0], tokens.spans[units.ends[:, 1], 1]
     names = [
-        sentences[i][start:end].lower() for i, start, end in zip(text, starts, ends, strict=True)
+        sentences[i][start:end].lower()
+        for i, start, end in zip(text.tolist(), starts, ends, strict=True)
     ]
     return SentenceWords(units.offsets, units.vectors, names)
 

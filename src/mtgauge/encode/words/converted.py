@@ -5,7 +5,7 @@
 
 The store is named by the content of the file: one that was moved or renamed is found again, one
 that was changed is converted anew. The folder is `vectors` in $MTGAUGE_CACHE, or else in the user's
-cache folder; what lies there may be deleted.
+cache folder; what lies there may be deleted. Words are kept in lower case, as they are looked up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _store_of(path: Path, size: int, changed: int) -> Path:
     make_folder(folder)
     scratch = Path(tempfile.mkdtemp(dir=folder, prefix="unfinished-"))
     try:
-        convert(path, scratch / "store")
+        convert(path, scratch / "store", lowercase=True)
         try:
             os.replace(scratch / "store", store)
         except OSError:  # another process was faster
