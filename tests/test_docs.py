@@ -22,7 +22,8 @@ def name_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
-def test_examples_run(page: Path, tmp_path: Path) -> None:
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path / "cache"))
     pages.lay_out(tmp_path)
     for code, done in pages.run_examples(page.read_text(encoding="utf-8"), tmp_path):
         assert done.returncode == 0, f"{code}\n{done.stderr}"

@@ -105,6 +105,17 @@ def test_characters_by_word() -> None:
     assert found[0].cost == max(f.cost for f in found)
     assert ("missing", "", "runs") not in told(found)
     assert character_faults("same text", "same text", 6) == []
+    spaced = character_faults("the guy, runs", "the man, runs", 4, spaces=True)
+    assert {"guy", "man"} <= {f.text + f.other for f in spaced}
+
+
+def test_scripts_without_spaces() -> None:
+    found = told(character_faults("银行今天关闭了。", "银行今天停业。", 3))
+    assert found >= {("not in the reference", "关闭了", ""), ("missing", "", "停业")}
+    bleu = load("bleu").explain(
+        Segments(["银行今天关闭了。"], references=[("银行今天停业。",)], lang="en-zh")
+    )
+    assert bleu.findings[0].text == "关闭了"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,13 @@ found; its cost is how many n-grams that part spoils, so one n-gram may count un
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from mtgauge.metric import Finding
+from mtgauge.text.words import UNSPACED, tokenizer
 
 Words = list[str]
 Grams = Callable[[tuple[str, ...]], float]
@@ -25,6 +27,9 @@ UNFOUND, REORDERED = "not in the reference", "not in this order"
 AMONG_OTHERS = "among other words"
 _TAGS = {"replace": REPLACED, "delete": SURPLUS, "insert": MISSING}
 _TRACE = {"s": "replace", "d": "delete", "i": "insert", " ": "equal"}
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_WIDE = UNSPACED + "\u3000-\u303f\uff00-\uffef"  # with their punctuation
+_NO_SPACE = re.compile(f"(?<=[{_WIDE}]) (?=[{_WIDE}])")
 _TELLING = 0.25  # of a word's n-grams: fewer are lost because of its neighbours
 
 
@@ -82,7 +87,7 @@ def _edits(
     for tag, a, b, c, d in runs:
         if tag == "equal":
             continue
-        text, other = " ".join(hypothesis[a:b]), " ".join(reference[c:d])
+        text, other = said(hypothesis[a:b]), said(reference[c:d])
         paid = float(max(b - a, d - c)) if cost is None else cost(text, other)
         found.append(Finding(_TAGS[tag], text, other, paid))
     return costliest(found)
@@ -93,7 +98,7 @@ def ter_edits(hypothesis: Words, reference: Words) -> list[Finding]:
     from sacrebleu.metrics import lib_ter
 
     if not reference:
-        return [Finding(SURPLUS, " ".join(hypothesis), cost=len(hypothesis))] if hypothesis else []
+        return [Finding(SURPLUS, said(hypothesis), cost=len(hypothesis))] if hypothesis else []
     distance = lib_ter.BeamEditDistance(reference)
     words, tried, found = hypothesis, 0, []
     while True:  # as in lib_ter.translation_edit_rate, which does not say what it shifted
@@ -130,8 +135,8 @@ def moved_run(before: Words, after: Words) -> str:
     inside, wanted = before[start:end], after[start:end]
     for k in range(1, len(inside)):
         if inside[k:] + inside[:k] == wanted:
-            return " ".join(inside[:k] if k <= len(inside) - k else inside[k:])
-    return " ".join(inside)
+            return said(inside[:k] if k <= len(inside) - k else inside[k:])
+    return said(inside)
 
 
 def bag_faults(hypothesis: Words, reference: Words) -> list[Finding]:
@@ -193,9 +198,9 @@ def _unfound(
             runs.append((start, start + 1))
     shortest = [(a, b) for a, b in lost if b - a > 1 and not {(a, b - 1), (a + 1, b)} & lost.keys()]
     for a, b in runs:
-        yield " ".join(words[a:b]), sum(w for (s, e), w in lost.items() if s < b and a < e), True
+        yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s < b and a < e), True
     for a, b in shortest:
-        yield " ".join(words[a:b]), sum(w for (s, e), w in lost.items() if s <= a and b <= e), False
+        yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s <= a and b <= e), False
 
 
 def grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
@@ -221,19 +226,33 @@ def character_faults(
 
     A word that both have loses those n-grams that reach into its neighbours.
     """
-    mine = _spoilt(hypothesis, reference, orders, spaces)
-    theirs = _spoilt(reference, hypothesis, orders, spaces)
-    both = Counter(hypothesis.split()) & Counter(reference.split())
-    found = [Finding(AMONG_OTHERS if w in both else UNFOUND, w, "", cost) for w, cost in mine]
-    missing = [Finding(MISSING, "", word, cost) for word, cost in theirs if word not in both]
+    split = tokenizer("unicode")
+    both = Counter(split(hypothesis)) & Counter(split(reference))
+    found = [
+        Finding(AMONG_OTHERS if is_known else UNFOUND, text, "", cost)
+        for text, cost, is_known in _spoilt(hypothesis, reference, orders, spaces, both)
+    ]
+    missing = [
+        Finding(MISSING, "", text, cost)
+        for text, cost, is_known in _spoilt(reference, hypothesis, orders, spaces, both)
+        if not is_known
+    ]
     return costliest([*found, *missing])
 
 
-def _spoilt(text: str, other: str, orders: int, spaces: bool) -> list[tuple[str, float]]:
-    """(word, how many of its n-grams are not found): an n-gram is shared out to its characters."""
-    words = text.split()
-    owner = [k for k, word in enumerate(words) for _ in word + " " * spaces]
+def _spoilt(
+    text: str, other: str, orders: int, spaces: bool, both: Counter[str]
+) -> Iterable[tuple[str, float, bool]]:
+    """(words, how many of their n-grams are not found, whether both texts have the words).
+
+    An n-gram is shared out to its characters. Neighbours in a script without spaces are one run.
+    """
+    words = tokenizer("unicode")(text)
     chars, there = _joined(text, spaces), _joined(other, spaces)
+    owner: list[int] = []
+    for k, word in enumerate(words):
+        gap = len(chars) > len(owner) and chars[len(owner)] == " "  # of the word before it
+        owner += [k - 1] * gap + [k] * len(word)
     lost, every = [0.0] * len(words), [0.0] * len(words)
     for n in range(1, orders + 1):
         free = Counter(grams(there, n))
@@ -243,8 +262,32 @@ def _spoilt(text: str, other: str, orders: int, spaces: bool) -> list[tuple[str,
             for at in range(start, start + n):
                 every[owner[at]] += 1 / n
                 lost[owner[at]] += is_lost / n
-    return [(w, c) for w, c, n in zip(words, lost, every, strict=True) if c > _TELLING * n]
+    telling = [k for k in range(len(words)) if lost[k] > _TELLING * every[k]]
+    runs: list[list[int]] = []
+    for k in telling:
+        last = runs[-1][-1] if runs else -2
+        if last == k - 1 and _belong(words[last], words[k], both):
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    for run in runs:
+        yield said([words[k] for k in run]), sum(lost[k] for k in run), words[run[0]] in both
+
+
+def _belong(left: str, right: str, both: Counter[str]) -> bool:
+    """Whether two neighbours are shown as one: characters of a script without spaces."""
+    unspaced = _UNSPACED.match(left) and _UNSPACED.match(right)
+    return bool(unspaced) and (left in both) == (right in both)
 
 
 def _joined(text: str, spaces: bool) -> str:
     return (" " if spaces else "").join(text.split())
+
+
+def said(words: Sequence[str]) -> str:
+    """Words as one writes them: with spaces, but not within scripts that have none.
+
+    >>> said(["关", "闭", "the", "bank"])
+    '关闭 the bank'
+    """
+    return _NO_SPACE.sub("", " ".join(words))
