@@ -34,7 +34,8 @@ def omissions(metric: Metric, alone: Segments) -> tuple[tuple[Finding, ...], str
         Finding("", text[a:b], "", sign * (other - score), (a, b))
         for (a, b), other in zip(places, without, strict=True)
     ]
-    worse = sorted((f for f in found if f.cost > 0), key=lambda finding: -finding.cost)
+    real = [finding for finding in found if finding.cost > metric.tolerance]
+    worse = sorted(real, key=lambda finding: -finding.cost)
     return tuple(worse), _WHOLE + (_ASKED if worse else _NONE)
 
 
