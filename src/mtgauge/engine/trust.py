@@ -4,9 +4,9 @@
     trust.chance_to_agree(0.3)     how often people preferred the same system at such a difference
 
 `trust.tsv` holds what `recipes/trust.py` measured on WMT17 and WMT18: Pearson's r with judgements
-of segments, the share of system pairs that are ordered as people order them, and one slope. With d the
-difference of two systems' scores (positive: the metric prefers the first) people prefer the first
-with probability
+of segments, the share of system pairs that are ordered as people order them, and one slope. With d
+the difference of two systems' scores (positive: the metric prefers the first) people prefer the
+first with probability
 
     p(d) = 1 / (1 + exp(-slope * d))
 
@@ -66,9 +66,7 @@ class Trust:
         """What is known, for people."""
         known = []
         if not math.isnan(self.pearson):
-            known.append(
-                f"r = {self.pearson:.2f} with people's scores of {self.segments:,} segments"
-            )
+            known.append(f"r = {self.pearson:.2f} with people on {self.segments:,} segments")
         if self.pairs:
             known.append(f"orders {self.accuracy:.0%} of {self.pairs:,} system pairs as people do")
         where = "" if self.lp == lang else f" ({self.lp}; nothing is known of {lang} itself)"
