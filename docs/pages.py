@@ -235,7 +235,7 @@ def write_names(_: str) -> str:
 
     lines = []
     for name in mtgauge.__all__:
-        thing = getattr(mtgauge, name)
+        thing = mtgauge.public(name) if name in mtgauge._HOMES else getattr(mtgauge, name)
         if inspect.isclass(thing) or inspect.isfunction(thing):
             lines += [f"::: {thing.__module__}.{thing.__qualname__}", ""]
     return "\n".join(lines)

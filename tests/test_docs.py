@@ -93,6 +93,11 @@ def test_markers_name_what_there_is() -> None:
             assert pages._WRITERS[kind](name).strip(), f"{name_of(page)}: {kind} {name}"
 
 
+def test_public_functions_are_in_the_reference() -> None:
+    named = {line.rpartition(".")[2] for line in pages.write_names("").split("\n") if line}
+    assert {"Segments", "explain", "load", "meta", "probe", "score"} <= named
+
+
 def test_links_of_the_site() -> None:
     """Links that hold in the repository are led to pages, or back to the repository."""
     text = "[a](../CONTRIBUTING.md) [b](../bench/meta.py) [c](data.md#x) [d](https://x.org/y)"
