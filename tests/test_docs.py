@@ -94,8 +94,9 @@ def test_markers_name_what_there_is() -> None:
 
 
 def test_public_functions_are_in_the_reference() -> None:
-    named = {line.rpartition(".")[2] for line in pages.write_names("").split("\n") if line}
+    named = set(re.findall(r"^::: .*\.(\w+)$", pages.write_names(""), re.MULTILINE))
     assert {"Segments", "explain", "load", "meta", "probe", "score"} <= named
+    assert "::: mtgauge.train.metrics.regressor.regressor" in pages.write_names("train")
 
 
 def test_links_of_the_site() -> None:
