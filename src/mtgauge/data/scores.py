@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import readers
+from mtgauge.data.codes import usual
 from mtgauge.data.judgements import FloatArray, Judgements, data_name, dataset_name
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
@@ -61,7 +62,7 @@ def _read(path: Path, lang: str | None) -> list[Judgements]:
                 line=1,
                 remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
             )
-        rows.setdefault(str(row.get("lp", lang)), []).append((number, row))
+        rows.setdefault(usual(str(row.get("lp", lang))), []).append((number, row))
     if not rows:
         raise InputError("a header but no scores", file=path)
     return [_read_pair(path, lp, members) for lp, members in rows.items()]

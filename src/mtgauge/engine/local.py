@@ -77,7 +77,7 @@ def score_corpus(
     names = tuple(corpus.systems)
     baseline = how.base_of(names)
     if lang is not None:
-        checks.language_pair(lang)
+        lang = checks.language_pair(lang)
     if isinstance(specs, str) or not specs:
         raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
     if empty not in ("worst", "skip", "error"):

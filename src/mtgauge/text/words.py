@@ -32,6 +32,7 @@ UNSPACED = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003134f\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
+UNSPACED_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my"})
 _NOT_CHINESE = re.compile("[^\u4e00-\u9fff]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 
