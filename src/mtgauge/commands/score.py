@@ -16,6 +16,7 @@ from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
 from mtgauge.report.table import by_score, pairs, render
+from mtgauge.report.trust import trust_lines
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -154,6 +155,8 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
             print(f"signature  {line}", file=sys.stderr)
     for message in result.warnings:
         print(f"warning    {message}", file=sys.stderr)
+    for line in trust_lines(result):
+        print(f"trust      {line}", file=sys.stderr)
     for metric in result.values():
         for what, count in metric.notes.items():
             if count and what != "empty":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.summary import Comparing, summarise
+from mtgauge.engine.trust import known
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
@@ -113,6 +115,9 @@ def score_corpus(
     documents = None if corpus.documents is None else [str(x) for x in corpus.documents]
     results = summarise(metrics, tables, names, how, skipped=skipped, documents=documents)
     _add_counts(results, watch, names, skipped)
+    results = {
+        spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
+    }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
     return Result(
         {spec: results[spec] for spec in specs},
