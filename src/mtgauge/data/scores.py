@@ -31,7 +31,7 @@ from mtgauge.errors import InputError, UsageError
 
 PLAIN = ""  # the language pair of a plain list of scores, which names none
 _HUMAN = ("human", "DA", "HUMAN")
-_NOT_METRICS = frozenset(
+NOT_METRICS = frozenset(
     "lp system sid segid testset data year raw n source reference hypothesis id index refset "
     "ensemble available".split()
 )
@@ -83,7 +83,7 @@ def _read_plain(path: Path) -> Judgements:
 
 def _read_pair(path: Path, lp: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Judgements:
     header = rows[0][1]
-    metrics = [n for n in header if n and n not in _NOT_METRICS and n not in _HUMAN]
+    metrics = [n for n in header if n and n not in NOT_METRICS and n not in _HUMAN]
     if not metrics:
         raise InputError("no column of metric scores", file=path, line=1)
     systems = [row["system"] for _, row in rows]
