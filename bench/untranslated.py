@@ -36,7 +36,7 @@ from mtgauge.engine.demo import PAIRS, example
 from mtgauge.errors import UsageError
 from mtgauge.meta.faults import copied
 from mtgauge.text import language
-from mtgauge.text.codes import Language, LanguagePair
+from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.text.untranslated import MARGINS, Margins, untranslated_share
 from mtgauge.text.words import unicode_words
 

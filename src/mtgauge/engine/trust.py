@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.metric import FloatArray
 from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED, interval
@@ -38,7 +39,11 @@ from mtgauge.stats.bootstrap import SEED, interval
 FILE = "trust.tsv"
 RESAMPLES = 400
 _MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors")
-_BY_LANGUAGE = "tokenize"  # settled by the language: asked for, it is an option like any other
+_BY_LANGUAGE = (
+    "tokenize",
+    "normalized",
+    "asian_support",
+)  # settled by the language: asked for, it is an option like any other
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Trust:
 def key(signature: Signature) -> str:
     """Settings and models of a metric, without language and versions of libraries."""
     options = {
-        k: v for k, v in signature.changed.items() if k != _BY_LANGUAGE or k in signature.asked
+        k: v for k, v in signature.changed.items() if k not in _BY_LANGUAGE or k in signature.asked
     }
     models = {k: v for k, v in signature.versions.items() if k in _MODELS}
     return "|".join([signature.name, *(f"{k}:{v}" for k, v in sorted((options | models).items()))])
@@ -90,10 +95,11 @@ def key(signature: Signature) -> str:
 
 def known(signature: Signature, lang: str | None) -> Trust | None:
     """What is known of these settings for this pair, else for its direction; else None."""
-    if lang is None:
+    if lang is None or signature.from_file:
         return None
     mine = _table().get(key(signature), {})
-    return mine.get(lang) or mine.get(direction(lang))
+    pair = "-".join(LanguagePair.parse(lang).bases)
+    return mine.get(pair) or mine.get(direction(pair))
 
 
 def direction(lp: str) -> str:

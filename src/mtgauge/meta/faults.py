@@ -23,9 +23,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.errors import UsageError
 from mtgauge.meta import slips
-from mtgauge.text.codes import LanguagePair
 from mtgauge.text.words import UNSPACED
 
 _UNIT = re.compile(rf"\s*(?:[{UNSPACED}]|(?:(?![{UNSPACED}])\S)+)")

@@ -31,15 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.codes import Language, LanguagePair, foreign_letter
 from mtgauge.errors import UsageError
 from mtgauge.text import language
-from mtgauge.text.codes import Language, LanguagePair
 from mtgauge.text.telling import Text, joined, read
 
 FAINTEST = 0.15  # smaller shares are 0
@@ -131,7 +130,7 @@ class _Judge:
         scripts = self.pair.target.scripts
         if word.isascii() or not scripts:
             return False
-        return _foreign_letter(scripts | {"Latn"}).search(word) is not None
+        return foreign_letter(scripts | {"Latn"}).search(word) is not None
 
     def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]) -> list[float]:
         copies = {
@@ -251,12 +250,3 @@ def _names(text: Text) -> set[str]:
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff([False, *marks, False]))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-@lru_cache(maxsize=64)
-def _foreign_letter(scripts: frozenset[str]) -> Any:
-    import regex
-
-    named = sorted(scripts | {"Common", "Inherited"})
-    kept = "".join(rf"\p{{Script={script}}}" for script in named)
-    return regex.compile(rf"[^{kept}\P{{L}}]")
