@@ -139,7 +139,10 @@ def test_a_partial_copy_is_lowered_by_its_share(measure: str) -> None:
     half = "Anna Schmidt went to Prague mit ihren Freunden nach Prag und kaufte dort 20 Bücher."
     good = "Anna Schmidt went to Prague yesterday with her friends and bought 20 books there."
     batch = Segments([half, good], sources=[source, source], lang="de-en")
-    guarded, kept = load(f"kobe:measure={measure}"), load(f"kobe:measure={measure},untranslated=keep")
+    guarded, kept = (
+        load(f"kobe:measure={measure}"),
+        load(f"kobe:measure={measure},untranslated=keep"),
+    )
     (share, nothing) = guarded.untranslated_shares(batch)
     assert 0.4 < share < 0.8
     assert nothing == 0

@@ -22,6 +22,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mtgauge.errors import UsageError
 from mtgauge.meta import slips
@@ -223,6 +224,7 @@ def _clause_from_elsewhere(good: Good, around: _Around) -> str | None:
     return "".join(mixed).replace("  ", " ").strip(" ,;:，；：、")
 
 
+@lru_cache(maxsize=100_000)  # every text lends its clauses to all others
 def _clauses(text: str) -> list[str]:
     """The text cut after its commas and the like; no clause is shorter than three words."""
     parts, start = [], 0

@@ -13,9 +13,10 @@ outside the knowledge base are entities too.
     load("kobe:kb=my.sqlite,against=reference")
 
 A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
-counted in the notes. Of a translation whose share u is untranslated, 1 - u of the matches count: the
-score of the segment is 1 - u times as high, and it keeps its weight in the sums. Known limits: people are found by spelling and sound, not by identity; the
-penalty is the paper's only guard against invented entities (`measure=f1` is a stricter one).
+counted in the notes. Of a translation whose share u is untranslated, 1 - u of the matches count:
+the segment's score is 1 - u times as high, and it keeps its weight in the sums. Known limits:
+people are found by spelling and sound, not by identity; the penalty is the paper's only guard
+against invented entities (`measure=f1` is a stricter one).
 """
 
 from __future__ import annotations
