@@ -95,6 +95,7 @@ def robust(
 
     A metric that cannot serve a language pair has no rows there; one that serves none is refused.
     """
+    goods = _by_pair(goods)
     pairs = [_pair(batch) for batch in goods]
     rows: list[Robust] = []
     for batch, pair in zip(goods, pairs, strict=True):
@@ -109,6 +110,23 @@ def robust(
     if unserved:
         raise LanguageError(f"{unserved[0]} serves none of {', '.join(map(str, pairs))}.")
     return rows + (_sums(rows) if len(goods) > 1 else [])
+
+
+def _by_pair(goods: Sequence[Segments]) -> list[Segments]:
+    """The texts of each language pair together, whatever data sets they are from."""
+    groups: dict[str | None, list[Segments]] = {}
+    for batch in goods:
+        groups.setdefault(batch.lang, []).append(batch)
+    return [
+        group[0]
+        if len(group) == 1
+        else Segments(
+            [text for batch in group for text in batch.hypotheses],
+            [text for batch in group for text in batch.sources or ()],
+            lang=lang,
+        )
+        for lang, group in groups.items()
+    ]
 
 
 def _pair(batch: Segments) -> LanguagePair:
