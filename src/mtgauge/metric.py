@@ -55,7 +55,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data.checks import is_blank
+from mtgauge.data.checks import is_blank, language_pair
+from mtgauge.data.codes import bases
 from mtgauge.data.segments import Segments
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.options import declared
@@ -75,6 +76,10 @@ class Task:
     sides: frozenset[str]
     lang: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.lang is not None:
+            object.__setattr__(self, "lang", language_pair(self.lang))
+
     @classmethod
     def of(cls, batch: Segments) -> Task:
         """What these segments give."""
@@ -84,11 +89,11 @@ class Task:
 
     @property
     def source_lang(self) -> str | None:
-        return self.lang.split("-")[0] if self.lang else None
+        return bases(self.lang)[0]
 
     @property
     def target_lang(self) -> str | None:
-        return self.lang.split("-")[1] if self.lang else None
+        return bases(self.lang)[1]
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,10 @@ def test_training_needs_torch_and_says_so(
     run, judged: str, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    data = "--corpus x --teacher z" if stage == "encoder" else f"--train {judged} --dev {judged}"
+    for name in [name for name in sys.modules if name.startswith("mtgauge.train.")]:
+        monkeypatch.delitem(sys.modules, name)  # an earlier test may have loaded it with torch
+    corpus = "--corpus x --teacher z --steps 1"
+    data = corpus if stage == "encoder" else f"--train {judged} --dev {judged}"
     done = run(f"train {stage} {data} --out y")
     assert done.code == 4, done.err
     assert "mtgauge[train]" in done.err

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.errors import UsageError
 from mtgauge.meta import slips
 from mtgauge.meta.faults import Good, copied, make, make_all, names
-from mtgauge.text.codes import Language, LanguagePair
 
 DE_EN, EN_DE, EN_ZH, EN_RU = map(LanguagePair.parse, ("de-en", "en-de", "en-zh", "en-ru"))
 HOUSE = Good(

@@ -61,7 +61,7 @@ def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[i
 
 def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
     if lang is not None:
-        checks.language_pair(lang)
+        lang = checks.language_pair(lang)
     if len(corpus.systems) != 1:
         names = ", ".join(corpus.systems)
         raise UsageError(f"Explain one system at a time; name its column. There are: {names}.")

@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.errors import UsageError
 from mtgauge.meta import slips
-from mtgauge.text.codes import LanguagePair
 from mtgauge.text.words import UNSPACED
 
 _UNIT = re.compile(rf"\s*(?:[{UNSPACED}]|(?:(?![{UNSPACED}])\S)+)")

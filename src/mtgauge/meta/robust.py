@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.data.segments import Segments
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.ready import make_ready
@@ -37,7 +38,6 @@ from mtgauge.meta.probes import segment_scores
 from mtgauge.metric import Task
 from mtgauge.signature import Signature, over
 from mtgauge.stats.bootstrap import SEED
-from mtgauge.text.codes import LanguagePair
 from mtgauge.text.language import kin
 
 ALL = "all"  # the language pair of a sum over language pairs

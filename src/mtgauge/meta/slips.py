@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib import resources
 
-from mtgauge.text.codes import Language
+from mtgauge.data.codes import Language
 from mtgauge.text.words import UNSPACED
 
 _NUMBER = re.compile(r"(?<![\d.,:A-Za-z])\d+(?:[.,:]\d+)*")

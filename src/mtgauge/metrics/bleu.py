@@ -24,7 +24,7 @@ from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._references import Ints, distinct
-from mtgauge.metrics._words import WordMetric, sacrebleu_version
+from mtgauge.metrics._words import Tokenize, WordMetric, sacrebleu_version
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
@@ -45,7 +45,7 @@ class Bleu(WordMetric):
 
     def __init__(
         self,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         smooth: Literal["exp", "floor", "add-k", "none"] = "exp",
         smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None,

@@ -35,7 +35,13 @@ from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
 from mtgauge.metrics._references import distinct
 from mtgauge.options import Range
 from mtgauge.registry import metric
-from mtgauge.text.words import Tokenizer, is_punctuation, longest_match, name_for_language
+from mtgauge.text.words import (
+    UNSPACED_LANGUAGES,
+    Tokenizer,
+    is_punctuation,
+    longest_match,
+    name_for_language,
+)
 from mtgauge.text.words import tokenizer as word_tokenizer
 
 if TYPE_CHECKING:
@@ -45,7 +51,6 @@ if TYPE_CHECKING:
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
 LONGEST = "longest"  # the longest words that the vectors know
-_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 AS_WORST = "no known word on a side, scored as worst"
 BY_SPELLING = "no known word on a side, compared by the words that both share"
 _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
@@ -112,7 +117,7 @@ class STD(Metric):
         lang = task.target_lang or "en"
         settled.__dict__["_lookups"] = {lang: self._lookup(lang)}
         if self.tokenize == "auto":
-            settled.tokenize = LONGEST if lang in _UNSPACED else name_for_language(lang)
+            settled.tokenize = LONGEST if lang in UNSPACED_LANGUAGES else name_for_language(lang)
         if settled.tokenize != LONGEST:
             word_tokenizer(settled.tokenize)  # one that is not there is refused now
         return settled
@@ -187,7 +192,7 @@ class STD(Metric):
 
     def _tokens(self, lang: str) -> Tokenizer:
         name = self.tokenize
-        if name == LONGEST or (name == "auto" and lang in _UNSPACED):
+        if name == LONGEST or (name == "auto" and lang in UNSPACED_LANGUAGES):
             cut = self._lookup(lang).remember("cut", longest_match)
         else:
             cut = word_tokenizer(name_for_language(lang) if name == "auto" else name)

@@ -20,7 +20,7 @@ from typing import Annotated
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._references import MultiReference, distinct
-from mtgauge.metrics._words import WordMetric
+from mtgauge.metrics._words import Tokenize, WordMetric
 from mtgauge.metrics.chrf import f_score, order_counts
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -40,7 +40,7 @@ class WordF(WordMetric):
         self,
         beta: Annotated[float, Range(0)] = 2,
         max_order: Annotated[int, Range(1)] = 4,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         multi_ref: MultiReference = "best",
     ) -> None:

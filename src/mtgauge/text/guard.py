@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.errors import UsageError
-from mtgauge.text.codes import LanguagePair
 from mtgauge.text.language import FloatArray
 from mtgauge.text.telling import read
 from mtgauge.text.untranslated import SHORTEST, untranslated_share

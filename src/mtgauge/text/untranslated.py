@@ -34,14 +34,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.codes import Language, LanguagePair, foreign_letter, own_letter
 from mtgauge.errors import UsageError
 from mtgauge.text import language
-from mtgauge.text.codes import Language, LanguagePair
 from mtgauge.text.telling import Text, joined, read
 from mtgauge.text.words import UNSPACED
 
@@ -139,12 +139,12 @@ class _Judge:
         scripts = self.pair.target.scripts
         if text.isascii() or not scripts:
             return False
-        return _foreign_letter(scripts | {"Latn"}).search(text) is not None
+        return foreign_letter(scripts | {"Latn"}).search(text) is not None
 
     def _has_own_letter(self, text: str) -> bool:
         """Whether a letter is in a script of the target."""
         scripts = self.pair.target.scripts
-        return not scripts or _own_letter(scripts).search(text) is not None
+        return not scripts or own_letter(scripts).search(text) is not None
 
     def _copied(self, rows: Sequence[tuple[str, str]]) -> dict[int, float]:
         source, target = self.pair.source.base, self.pair.target.base
@@ -288,21 +288,3 @@ def _names(text: Text) -> set[str]:
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff([False, *marks, False]))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-@lru_cache(maxsize=64)
-def _foreign_letter(scripts: frozenset[str]) -> Any:
-    return _letters(scripts | {"Common", "Inherited"}, "^")
-
-
-@lru_cache(maxsize=64)
-def _own_letter(scripts: frozenset[str]) -> Any:
-    return _letters(scripts, "")
-
-
-def _letters(scripts: frozenset[str], but: str) -> Any:
-    """What finds a letter of these scripts, or with "^" of any other."""
-    import regex
-
-    named = "".join(rf"\p{{Script={script}}}" for script in sorted(scripts))
-    return regex.compile(rf"(?=\p{{L}})[{but}{named}]")
