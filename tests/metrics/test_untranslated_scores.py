@@ -13,6 +13,7 @@ import pytest
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
+from mtgauge.engine.explain import explain
 from mtgauge.engine.local import score
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import UsageError
@@ -187,6 +188,18 @@ def test_a_score_says_how_many_were_lowered() -> None:
     result = score(systems, [SENTENCES["de"][0]], None, ["kobe"], "de-en", ci=False)
     assert result["kobe"].notes["untranslated"] == 1
     assert result["kobe"]["copy"].score < result["kobe"]["good"].score
+
+
+@pytest.mark.parametrize("name", ["cosine", "kobe"])
+def test_an_explanation_has_the_score_of_the_run(name: str) -> None:
+    texts = list(COPIES.hypotheses[:2])
+    sources = list(COPIES.sources or ())[:2]
+    run = score({"a": texts}, sources, None, [name], "de-en", ci=False)[name]["a"].segments
+    for number in (1, 2):
+        found = explain(texts, sources, metric=name, lang="de-en", segment=number)
+        assert found.score == pytest.approx(run[number - 1], abs=1e-4)
+        assert found.facts["untranslated"] > 0.3
+        assert found.facts["score without it"] > found.score
 
 
 def test_a_blend_decides_for_its_components() -> None:
