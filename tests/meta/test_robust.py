@@ -11,6 +11,7 @@ import pytest
 import mtgauge
 from mtgauge import Segments, registry
 from mtgauge.cli import main
+from mtgauge.engine.demo import PAIRS, example
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.meta.robust import Robust, robust
 from mtgauge.metric import FloatArray, Metric
@@ -113,6 +114,21 @@ def test_versions_of_the_users_own(metrics: None) -> None:
         robust(goods, ["length"], worse={"copy": GOOD})
 
 
+SEEN = ["copy", "copy-75", "other-language", "empty", "unrelated"]
+
+
+def test_on_the_example_no_gross_fault_wins() -> None:
+    goods = []
+    for lang in PAIRS:
+        (chunk,) = example(lang).chunks(1000)
+        references = [row[0] for row in chunk.references or ()]
+        goods.append(Segments(references, chunk.sources, lang=lang))
+    rows = robust(goods, ["xmoverscore", "cosine", "regressor:view=hyp+src", "kobe"], chosen=SEEN)
+    assert {row.fault for row in rows} == set(SEEN)
+    assert all(row.cases for row in rows)
+    assert [(row.fault, row.metric, row.lp) for row in rows if row.wins] == []
+
+
 def test_it_is_repeatable(metrics: None) -> None:
     goods = [Segments(GOOD, SOURCES, lang="de-en")]
     first = [row.to_dict() for row in robust(goods, ["length"], seed=3)]
@@ -148,6 +164,8 @@ def test_a_reference_based_metric_needs_another_good_translation() -> None:
     assert shares["copy"] == shares["empty"] == 0
     with pytest.raises(UsageError, match="are for the probe robust"):
         mtgauge.probe("reorder", metrics=["cosine"], translations=others, **texts)
+    with pytest.raises(UsageError, match="are for the probe robust"):
+        mtgauge.probe("reorder", metrics=["cosine"], faults=["copy"], **texts)
     with pytest.raises(UsageError, match="-t goes with -s SRC and -r REF"):
         mtgauge.probe("robust", metrics=["chrf"], translations=others)
 
@@ -188,6 +206,7 @@ def test_the_command(folder: Path, metrics: None, capsys: pytest.CaptureFixture[
     [
         ("-s s -l de-en -m length", "both -s SRC and -r REF"),
         ("-s s -r r -l de-en -m length --histogram", "--histogram is for"),
+        ("-s s -r r -l de-en -m length --faults typo", "There is no fault 'typo'"),
         ("-s s -r r -l de-en -m length --worse w w", "twice"),
         ("-s s -r r -l de-en -m length --worse short", "lines"),
         ("-s s -r r -l de-en -m length --dictionary w", "dictionary is for"),
