@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-l", "--lang", metavar="LP", help="language pair, such as de-en")
     add("-m", "--metrics", nargs="+", required=True, metavar="METRIC")
     add("--dictionary", metavar="FILE", type=Path, help="two columns: foreign word, translation")
+    add("--faults", nargs="+", metavar="NAME", help="robust: only these, such as copy number")
     add("--worse", nargs="+", metavar="FILE", help="robust: faulty versions of your own, by line")
     add("--limit", type=int, metavar="N", help="only the first N segments")
     add("--histogram", action="store_true", help="draw how the d-statistic is spread")
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
             translations=texts.get("translation"),
             lang=args.lang,
             dictionary=args.dictionary,
+            faults=args.faults,
             worse=_own_versions(args),
             limit=args.limit,
             unescape=args.unescape,

@@ -135,6 +135,7 @@ def run_robust(
     goods: Sequence[Segments],
     metrics: Sequence[str],
     *,
+    faults: Sequence[str] | None = None,
     worse: Worse | None = None,
     seed: int = SEED,
     cache: RowCache | None = None,
@@ -150,7 +151,9 @@ def run_robust(
                 f"{spec} compares with the reference, which is the good version here. Give another "
                 "good translation with -t FILE, beside -s SRC and -r REF."
             )
-    return robust(goods, metrics, worse=worse, seed=seed, cache=cache, progress=progress)
+    return robust(
+        goods, metrics, chosen=faults, worse=worse, seed=seed, cache=cache, progress=progress
+    )
 
 
 def _check_metrics(metrics: Sequence[str]) -> None:

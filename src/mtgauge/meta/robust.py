@@ -86,6 +86,7 @@ def robust(
     goods: Sequence[Segments],
     specs: Sequence[str],
     *,
+    chosen: Sequence[str] | None = None,
     worse: Worse | None = None,
     seed: int = SEED,
     cache: RowCache | None = None,
@@ -93,13 +94,15 @@ def robust(
 ) -> list[Robust]:
     """One row per language pair, fault and metric, then the sums over language pairs.
 
-    A metric that cannot serve a language pair has no rows there; one that serves none is refused.
+    `chosen` are names of faults, all by default; those in `worse` are added. A metric that cannot
+    serve a language pair has no rows there; one that serves none is refused.
     """
     goods = _by_pair(goods)
     pairs = [_pair(batch) for batch in goods]
     rows: list[Robust] = []
     for batch, pair in zip(goods, pairs, strict=True):
-        faulty = _versions(batch, pair, _foreign(pair, goods, pairs), seed, worse or {})
+        foreign = _foreign(pair, goods, pairs)
+        faulty = _versions(batch, pair, foreign, seed, chosen) | _own(batch, worse or {})
         for spec in specs:
             try:
                 rows += _one(batch, faulty, spec, cache, progress)
@@ -136,19 +139,29 @@ def _pair(batch: Segments) -> LanguagePair:
 
 
 def _versions(
-    batch: Segments, pair: LanguagePair, foreign: Sequence[str], seed: int, worse: Worse
+    batch: Segments,
+    pair: LanguagePair,
+    foreign: Sequence[str],
+    seed: int,
+    chosen: Sequence[str] | None,
 ) -> dict[str, list[str | None]]:
     """{fault: one text, or None, per segment}."""
     texts = zip(batch.sources or (), batch.hypotheses, strict=True)
     goods = [faults.Good(source, good, pair) for source, good in texts]
-    made = faults.make_all(goods, foreign=foreign, seed=seed)
+    return faults.make_all(goods, foreign=foreign, seed=seed, faults=chosen)
+
+
+def _own(batch: Segments, worse: Worse) -> dict[str, list[str | None]]:
+    """The user's versions, as `_versions` gives them."""
     for name, versions in worse.items():
         if len(versions) != len(batch):
             raise UsageError(f"{name} has {len(versions)} lines, but there are {len(batch)}.")
-        if name in made:
+        if name in faults.names():
             raise UsageError(f"{name} is the name of a fault that is made here: choose another.")
-        made[name] = [text if text.strip() else None for text in versions]
-    return made
+    return {
+        name: [text if text.strip() else None for text in versions]
+        for name, versions in worse.items()
+    }
 
 
 def _foreign(

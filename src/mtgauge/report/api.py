@@ -179,6 +179,7 @@ def probe(
     translations: Sequence[str] | None = None,
     lang: str | None = None,
     dictionary: str | Path | None = None,
+    faults: Sequence[str] | None = None,
     worse: Worse | None = None,
     limit: int | None = None,
     unescape: bool = False,
@@ -189,10 +190,10 @@ def probe(
     """How often a metric prefers a worse text to a good translation.
 
     `kind` is "w2w" (word by word through a `dictionary`), "reorder", or "robust" (versions with
-    known faults, and `worse`: {name: your own versions, one per segment, "" for none}). Texts come
-    from judged `data`, or from the lists `sources` and `references`; `limit` takes the first so
-    many. The good version is the reference, or with "robust" one of `translations`, which metrics
-    that compare with the reference need.
+    known `faults`, all by default, and `worse`: {name: your own versions, one per segment, "" for
+    none}). Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
+    takes the first so many. The good version is the reference, or with "robust" one of
+    `translations`, which metrics that compare with the reference need.
     """
     items = [data] if isinstance(data, str | Path | Judgements) else list(data)
     texts = probing.human_translations(
@@ -211,11 +212,17 @@ def probe(
             cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
             return Robustness(
                 probing.run_robust(
-                    texts, metrics, worse=cut, seed=seed, cache=store, progress=progress
+                    texts,
+                    metrics,
+                    faults=faults,
+                    worse=cut,
+                    seed=seed,
+                    cache=store,
+                    progress=progress,
                 )
             )
-        if worse or translations is not None:
-            raise UsageError("Translations and versions of your own are for the probe robust.")
+        if worse or faults or translations is not None:
+            raise UsageError("Faults and texts of your own are for the probe robust.")
         rows = probing.run(
             kind, texts, metrics, dictionary=dictionary, seed=seed, cache=store, progress=progress
         )
