@@ -29,8 +29,8 @@ from mtgauge.stats.correlation import pearson
 
 TABLE = Path(__file__).parents[1] / "src" / "mtgauge" / "engine" / "trust.tsv"
 METRICS = (
-    "bleu chrf ter sentbleu std kobe bertr bertscore moverscore xmoverscore xmoverscore:lm=off cosine "
-    "esim regressor regressor:view=hyp+src regressor:view=hyp+ref fluency"
+    "bleu chrf ter sentbleu std kobe bertr bertscore moverscore xmoverscore xmoverscore:lm=off "
+    "cosine esim regressor regressor:view=hyp+src regressor:view=hyp+ref fluency"
 ).split()
 SEED = 7
 
