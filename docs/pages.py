@@ -6,7 +6,7 @@ nothing where the page is read as plain Markdown; the built site has there
     <!-- metric NAME -->      what `mtgauge metrics NAME` knows: how to read it, facts, options
     <!-- command NAME -->     usage and options of a command and of its subcommands
     <!-- metrics -->          a table of all metrics, <!-- commands --> one of all commands
-    <!-- names -->            the public names of Python
+    <!-- names -->            the public names of Python, <!-- names train --> those of training
 
 and after each example (a fenced block `sh` or `python`) of metrics/, commands/ and examples/ what
 it printed. Examples of a page run one after the other in one folder, which `lay_out` fills.
@@ -229,16 +229,16 @@ def write_commands(_: str) -> str:
     return "\n".join(lines)
 
 
-def write_names(_: str) -> str:
-    """The public names, for mkdocstrings."""
+def write_names(folder: str) -> str:
+    """The public names, for mkdocstrings; those of `mtgauge.train` are found without torch."""
     import mtgauge
 
-    lines = []
-    for name in mtgauge.__all__:
-        thing = getattr(mtgauge, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            lines += [f"::: {thing.__module__}.{thing.__qualname__}", ""]
-    return "\n".join(lines)
+    if folder == "train":
+        homes = [f"mtgauge.train.{module}.{own}" for module, own in mtgauge.train._HOMES.values()]
+        return "\n\n".join(f"::: {home}" for home in homes)
+    return "\n\n".join(
+        f"::: {mtgauge._HOMES[n]}.{n}" for n in mtgauge.__all__ if n in mtgauge._HOMES
+    )
 
 
 _WRITERS: dict[str, Callable[[str], str]] = {

@@ -94,6 +94,12 @@ def test_markers_name_what_there_is() -> None:
             assert pages._WRITERS[kind](name).strip(), f"{name_of(page)}: {kind} {name}"
 
 
+def test_public_functions_are_in_the_reference() -> None:
+    named = set(re.findall(r"^::: .*\.(\w+)$", pages.write_names(""), re.MULTILINE))
+    assert {"Segments", "explain", "load", "meta", "probe", "score"} <= named
+    assert "::: mtgauge.train.metrics.regressor.regressor" in pages.write_names("train")
+
+
 def test_links_of_the_site() -> None:
     """Links that hold in the repository are led to pages, or back to the repository."""
     text = "[a](../CONTRIBUTING.md) [b](../bench/meta.py) [c](data.md#x) [d](https://x.org/y)"

@@ -22,6 +22,11 @@ from mtgauge.options import declared, format_value, parse_value
 
 M = TypeVar("M", bound=type[Metric])
 _PACKAGE = "mtgauge.metrics"
+# Well-known metrics of other tools; a name that holds one of these means it (wmt22-comet-da).
+_FOREIGN = (
+    "comet", "bleurt", "metricx", "bartscore", "yisi", "prism", "gemba", "meteor", "rouge",
+    "unite", "ruse", "sentinel",
+)  # fmt: skip
 _METRICS: dict[str, type[Metric]] = {}
 _discovered = False
 
@@ -67,6 +72,12 @@ def get(name: str) -> type[Metric]:
     if name not in _METRICS:
         _discover()
     if name not in _METRICS:
+        if any(word in name.lower() for word in _FOREIGN):
+            raise UsageError(
+                f"{name!r} is not a metric of mtgauge. Score with the tool that has it, and bring "
+                "its segment scores into the same table, with the same tests: mtgauge score "
+                "--scores FILE."
+            )
         near = difflib.get_close_matches(name, _METRICS, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise UsageError(f"There is no metric {name!r}. {hint}There are: {', '.join(names())}.")

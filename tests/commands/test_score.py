@@ -5,8 +5,10 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sacrebleu.metrics import BLEU
 
 SYSTEMS = "score -s src.de -t a.txt b.txt -r ref.txt -l de-en"
 
@@ -82,3 +84,48 @@ def test_what_is_refused(run, line: str, code: int, said: str) -> None:
     assert done.code == code
     assert said in done.err
     assert not done.out
+
+
+def test_scores_of_other_tools_stand_in_the_same_table(run, tmp_path: Path) -> None:
+    n = len((tmp_path / "a.txt").read_text().splitlines())
+    rows: list[dict[str, Any]] = [{"src": "s", "mt": "t", "COMET": 0.5 + i / 100} for i in range(n)]
+    comet = {"a.txt": rows, "b.txt": [{**row, "COMET": row["COMET"] + 0.1} for row in rows]}
+    (tmp_path / "comet.json").write_text(json.dumps(comet))
+    (tmp_path / "metricx.txt").write_text("".join(f"{i % 7}\n" for i in range(2 * n)))
+    both = f"{SYSTEMS} -m bleu --scores comet.json metricx.txt --lower metricx"
+    done = run(both)
+    assert done.code == 0
+    header, _, _, second, *_ = done.out.splitlines()
+    assert header.split() == ["system", "bleu", "↑", "COMET", "↑", "metricx", "↓"]
+    assert "*" in second.split()[4], "b differs from a by the same test"
+    assert "COMET|from:file|higher_is_better:yes" in done.err
+    written = json.loads(run(f"{both} --format json --segments --quiet").out)
+    assert written["metrics"][1]["systems"]["a"]["segments"] == [row["COMET"] for row in rows]
+    assert "versus" in written["metrics"][1]["systems"]["b"]
+    assert written["files"]["scores"] == ["comet.json", "metricx.txt"]
+    alone = run("score -t a.txt b.txt --scores comet.json --quiet")
+    assert alone.out.splitlines()[0].split() == ["system", "COMET", "↑"]
+    (tmp_path / "metricx.txt").write_text("1\n" * (n + 1))
+    short = run("score -t a.txt --scores metricx.txt")
+    assert short.code == 3
+    assert f"metricx.txt, line {n + 1}: metricx: {n + 1} scores of a" in short.err
+    assert run("score -t a.txt -r ref.txt -m comet").code == 2
+
+
+@pytest.mark.parametrize("pair", ["en-zh_CN", "eng-zho_Hans", "en-zh-TW"])
+def test_language_codes_of_all_kinds(run, tmp_path: Path, pair: str) -> None:
+    (tmp_path / "zh.txt").write_text("我喜欢这只黑色的猫。\n")
+    (tmp_path / "zh.ref").write_text("我喜欢那只黑色的猫。\n")
+    done = run(f"score -t zh.txt -r zh.ref -l {pair} -m bleu ter --format json --quiet")
+    written = json.loads(done.out)
+    assert written["lang"].startswith("en-zh-")
+    bleu, ter = (m["systems"]["zh"]["score"] for m in written["metrics"])
+    theirs = BLEU(tokenize="zh").corpus_score(["我喜欢这只黑色的猫。"], [["我喜欢那只黑色的猫。"]])
+    assert bleu == pytest.approx(theirs.score)
+    assert ter == pytest.approx(10.0)
+
+
+def test_an_unknown_language_is_named(run) -> None:
+    done = run("score -t a.txt -r ref.txt -l en-cn")
+    assert done.code == 2
+    assert "CN is a country; did you mean zh?" in done.err

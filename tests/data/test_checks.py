@@ -8,15 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtgauge.data import checks
+from mtgauge.data.codes import Language
+from mtgauge.data.segments import Segments
 from mtgauge.errors import InputError, UsageError
+from mtgauge.metric import Task
 
 
-@pytest.mark.parametrize("pair", ["de-en", "zh-en", "pt_BR-en", "kk-ru"])
-def test_language_pairs(pair: str) -> None:
-    assert checks.language_pair(pair) == pair
+@pytest.mark.parametrize(
+    ("pair", "usual"),
+    [
+        ("de-en", "de-en"),
+        ("kk-ru", "kk-ru"),
+        ("pt_BR-en", "pt-BR-en"),
+        ("en-zh_CN", "en-zh-CN"),
+        ("en-zh-CN", "en-zh-CN"),
+        ("eng-zho", "en-zh"),
+        ("en-zho_Hans", "en-zh-Hans"),
+        ("deu_Latn-eng_Latn", "de-en"),
+    ],
+)
+def test_language_pairs_have_one_form(pair: str, usual: str) -> None:
+    assert checks.language_pair(pair) == checks.language_pair(usual) == usual
+    assert Segments(["x"], lang=pair).lang == Task(frozenset(), pair).lang == usual
 
 
-@pytest.mark.parametrize("pair", ["de", "german-english", "de-en-fr", "DE-EN", "", "d-e", "de en"])
+@pytest.mark.parametrize("pair", ["de", "german-english", "de-xx-en", "", "d-e", "de en"])
 def test_nonsense_pairs_are_refused(pair: str) -> None:
     with pytest.raises(UsageError, match="-l de-en"):
         checks.language_pair(pair)
@@ -114,16 +130,15 @@ def test_one_sided_tokenisation_and_casing_are_told() -> None:
         ("en", "Über alles", True),
         ("en", "12", True),
         ("vi", "Tiếng Việt", True),
+        ("sr", "Dobar dan", True),
+        ("sr", "Добар дан", True),
+        ("sr-Latn", "Добар дан", False),
+        ("zh_TW", "貓坐在墊子上。", True),
+        ("ja", "ハロー、世界", True),
     ],
 )
 def test_scripts(lang: str, text: str, expected: bool) -> None:
-    letters = checks.expected_letters(lang)
-    assert letters is not None
-    assert checks.in_script(text, letters) is expected
-
-
-def test_languages_of_two_scripts_are_not_checked() -> None:
-    assert checks.expected_letters("sr") is None
+    assert checks.in_script(text, Language.parse(lang)) is expected
 
 
 @pytest.mark.parametrize(

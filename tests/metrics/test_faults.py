@@ -136,7 +136,8 @@ def test_ngram_metrics_name_the_wrong_word(name: str) -> None:
 def test_character_metric_names_moves_and_edits() -> None:
     segment = Segments(["to the house he went"], references=[("he went to the house",)])
     (moved,) = load("character").explain(segment).findings
-    assert (moved.what, moved.text, moved.cost) == ("moved", "he went", pytest.approx(10 / 3))
+    assert (moved.what, moved.text) == ("moved", "he went")
+    assert moved.cost == pytest.approx(10 / 3)
 
 
 def test_short_translations_are_told_of_the_penalty() -> None:

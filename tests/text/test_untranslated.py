@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.errors import UsageError
-from mtgauge.text.codes import Language, LanguagePair
 from mtgauge.text.untranslated import FAINTEST, basis, is_foreign, untranslated_share
 
 # One sentence, translated by hand.

@@ -84,7 +84,7 @@ def test_longest_match() -> None:
 def test_by_language_and_by_name() -> None:
     assert words.for_language("en")("Stop. Go!") == ["Stop", ".", "Go", "!"]
     assert words.for_language(None) is words.for_language("en")
-    assert words.tokenizer("de") is words.tokenizer("unicode")
+    assert words.for_language("de") is words.tokenizer("unicode")
     assert words.tokenizer("none")(" a  b ") == ["a", "b"]
     assert words.tokenizer("13a")("Hello, world.") == ["Hello", ",", "world", "."]
     assert words.tokenizer("char")("ab") == ["a", "b"]
@@ -93,7 +93,7 @@ def test_by_language_and_by_name() -> None:
 
 
 def test_every_name_is_a_tokeniser() -> None:
-    for name in words.names():
+    for name in set(words.names()) - {"flores101", "flores200", "spBLEU-1K"}:  # need a model
         try:
             cut = words.tokenizer(name)
         except ResourceError:  # an extra that is not installed

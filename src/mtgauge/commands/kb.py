@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from mtgauge.data.codes import Language
 from mtgauge.errors import UsageError
 from mtgauge.knowledge.base.store import KnowledgeBase
 from mtgauge.knowledge.base.writer import KnowledgeWriter
@@ -119,7 +120,7 @@ def _link(args: argparse.Namespace) -> int:
 
     texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
     with KnowledgeBase.open(args.kb) as kb:
-        linked = KnowledgeLinker(kb).link(texts, args.lang)
+        linked = KnowledgeLinker(kb).link(texts, Language.parse(args.lang).base)
         print("line\tbegin\tend\ttext\tid\tcategory\tname\tcounted")
         for line, mentions in enumerate(linked, start=1):
             for m in mentions:

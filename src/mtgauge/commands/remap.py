@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.checks import language_pair
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap import maps as remaps
 from mtgauge.encode.remap.fitting import (
@@ -97,5 +98,11 @@ def run_curve(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace, unit: remaps.Unit) -> RemapPlan:
     return RemapPlan(
-        args.lang, args.encoder, args.layer, args.method, unit, args.align, args.lexicon
+        language_pair(args.lang),
+        args.encoder,
+        args.layer,
+        args.method,
+        unit,
+        args.align,
+        args.lexicon,
     )

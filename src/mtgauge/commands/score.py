@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
-from mtgauge.data import columns, testsets
+from mtgauge.data import checks, columns, foreign, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
 from mtgauge.engine.local import score_corpus
@@ -17,6 +17,7 @@ from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
 from mtgauge.notes import sentence
 from mtgauge.report.table import by_score, pairs, render
+from mtgauge.report.trust import trust_lines
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -25,6 +26,7 @@ examples:
   mtgauge score -t sys.txt -r ref.txt -m bleu chrf
   mtgauge score -s src.de -t baseline.txt new.txt -r ref.txt -l de-en -m bleu chrf ter
   mtgauge score -t systems.tsv -m chrf:beta=3 --json scores.json
+  mtgauge score -t baseline.txt new.txt -r ref.txt -m bleu --scores comet.json
   cat new.txt | mtgauge score -t - -r ref.txt -m bleu
 
 With several systems the first is the baseline, and every other is tested against it.
@@ -57,10 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-m",
         "--metrics",
         nargs="+",
-        default=["bleu", "chrf"],
         metavar="METRIC",
-        help="name or name:key=value,key=value (default: bleu chrf); see mtgauge metrics",
+        help="name or name:key=value,key=value (default: bleu chrf; none with --scores); see "
+        "mtgauge metrics",
     )
+    parser.add_argument(
+        "--scores", nargs="+", default=[], metavar="FILE", type=Path,
+        help="segment scores of other tools, such as COMET, in the same table: one number per "
+        "line, a table (system segment METRIC), or the JSON of comet-score",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lower", nargs="+", default=[], metavar="NAME",
+        help="of these metrics of --scores, lower is better",
+    )  # fmt: skip
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything as JSON too")
     parser.add_argument("--segments", action="store_true", help="show every segment's score")
@@ -108,12 +119,14 @@ def run(args: argparse.Namespace) -> int:
         with progress_bar("segments", quiet=args.quiet) as advance:
             result = score_corpus(
                 corpus,
-                args.metrics,
+                _metrics(args),
                 args.lang,
                 empty=args.empty,
                 unescape=args.unescape,
                 how=how,
                 progress=advance,
+                brought=_brought(args, corpus),
+                lower=args.lower,
             )
         seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
@@ -129,6 +142,17 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         write(args.json, render(result, "json", segments=True))
     return 0
+
+
+def _metrics(args: argparse.Namespace) -> list[str]:
+    return args.metrics or ([] if args.scores else ["bleu", "chrf"])
+
+
+def _brought(args: argparse.Namespace, corpus: Corpus) -> list[foreign.Foreign]:
+    """Scores of other tools, for the systems of this run."""
+    lang = None if args.lang is None else checks.language_pair(args.lang)
+    labels = {name: column.label for name, column in corpus.systems.items()}
+    return [one for path in args.scores for one in foreign.read(path, labels, lang)]
 
 
 def _take_test_set(args: argparse.Namespace) -> None:
@@ -155,6 +179,8 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
             print(f"signature  {line}", file=sys.stderr)
     for message in result.warnings:
         print(f"warning    {message}", file=sys.stderr)
+    for line in trust_lines(result):
+        print(f"trust      {line}", file=sys.stderr)
     for metric in result.values():
         for what, count in metric.notes.items():
             if count and what != "empty":

@@ -22,7 +22,8 @@ from os import PathLike
 
 import numpy as np
 
-from mtgauge.errors import InputError, UsageError
+from mtgauge.data.codes import Language, LanguagePair, foreign_letter
+from mtgauge.errors import InputError
 
 LINE_SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
@@ -42,48 +43,15 @@ _BARE_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 _TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
 _LETTER = re.compile(r"[^\W\d_]")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:[_@][A-Za-z]+)?")
-
-# Letters that a language is written in, where that is not Latin; ranges of a character class.
-_CYRILLIC, _ARABIC = "\u0400-\u052f", "\u0600-\u06ff\u0750-\u077f"
-_HAN = "\u3400-\u9fff\uf900-\ufaff"
-_DEVANAGARI = "\u0900-\u097f"
-SCRIPTS = {
-    **dict.fromkeys(("ru", "uk", "bg", "kk", "mk", "be", "ky", "mn", "tg"), _CYRILLIC),
-    **dict.fromkeys(("ar", "fa", "ur", "ps"), _ARABIC),
-    **dict.fromkeys(("hi", "ne", "mr", "sa"), _DEVANAGARI),
-    **dict.fromkeys(("zh", "yue"), _HAN),
-    "ja": _HAN + "\u3040-\u30ff",
-    "ko": "\uac00-\ud7af\u1100-\u11ff",
-    "he": "\u0590-\u05ff",
-    "el": "\u0370-\u03ff\u1f00-\u1fff",
-    "gu": "\u0a80-\u0aff",
-    "bn": "\u0980-\u09ff",
-    "ta": "\u0b80-\u0bff",
-    "te": "\u0c00-\u0c7f",
-    "si": "\u0d80-\u0dff",
-    "th": "\u0e00-\u0e7f",
-    "ka": "\u10a0-\u10ff",
-    "hy": "\u0530-\u058f",
-    "km": "\u1780-\u17ff",
-    "am": "\u1200-\u137f",
-}
-_LATIN = "A-Za-z\u00aa-\u024f\u1e00-\u1eff"
-_MIXED = frozenset({"sr", "uz", "az", "ku"})  # written in two scripts: not checked
 
 
 def language_pair(text: str) -> str:
-    """The pair as `de-en`, or a `UsageError` that says how to write one.
+    """The pair in its usual form, or a `UsageError` that says how to write one.
 
-    >>> language_pair("de-en")
-    'de-en'
+    >>> language_pair("de-en"), language_pair("eng-zho_Hans")
+    ('de-en', 'en-zh-Hans')
     """
-    parts = text.split("-") if isinstance(text, str) else []
-    if len(parts) != 2 or not all(_LANGUAGE.fullmatch(part) for part in parts):
-        raise UsageError(
-            f"{text!r} is not a language pair. Write two language codes with a hyphen: -l de-en."
-        )
-    return text
+    return str(LanguagePair.parse(text))
 
 
 def decode_line(raw: bytes, file: str | PathLike[str], line: int) -> str:
@@ -184,18 +152,17 @@ def unescape(text: str) -> str:
     return html.unescape(html.unescape(text)) if "&" in text else text
 
 
-def expected_letters(lang: str | None) -> re.Pattern[str] | None:
-    """Pattern of one letter in the script of a language; None where that is not checked."""
-    if lang is None:
-        return None
-    code = re.split("[_@]", lang)[0]
-    return None if code in _MIXED else re.compile(f"[{SCRIPTS.get(code, _LATIN)}]")
+def in_script(text: str, language: Language) -> bool:
+    """Whether most letters of a text (three or more) are of a script of the language.
 
-
-def in_script(text: str, letters: re.Pattern[str]) -> bool:
-    """Whether most letters of a text (three or more) are of the expected script."""
-    total = len(_LETTER.findall(text))
-    return total < 3 or 2 * len(letters.findall(text)) >= total
+    >>> in_script("Привет, мир", Language("ru")), in_script("Privet, mir", Language("ru"))
+    (True, False)
+    """
+    if not language.scripts:
+        return True
+    foreign = len(foreign_letter(language.scripts).findall(text))
+    total = len(_LETTER.findall(text)) if foreign else 0
+    return total < 3 or 2 * foreign <= total
 
 
 @dataclass
@@ -248,7 +215,7 @@ class Watch:
     copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
 
     def __post_init__(self) -> None:
-        self._letters = expected_letters(self.lang.split("-")[1] if self.lang else None)
+        self._target = LanguagePair.parse(self.lang).target if self.lang else None
 
     def look(
         self,
@@ -281,14 +248,13 @@ class Watch:
     def _count(
         self, counter: Counter[str], texts: Sequence[str], sources: Sequence[str] | None
     ) -> None:
-        letters = self._letters
         for i, text in enumerate(texts):
             if is_blank(text):
                 counter["empty"] += 1
                 continue
             if sources is not None and text.strip() == sources[i].strip():
                 counter["copies"] += 1
-            if letters is not None and not in_script(text, letters):
+            if self._target is not None and not in_script(text, self._target):
                 counter["script"] += 1
             if "&" in text and _ESCAPE.search(text):
                 counter["escapes"] += 1

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import readers
+from mtgauge.data.codes import is_pair, usual
 from mtgauge.data.judgements import (
     FloatArray,
     Judgements,
     SystemScores,
     data_name,
     dataset_name,
-    is_pair,
     pair_in_name,
 )
 from mtgauge.data.readers import number_of, text_of
@@ -57,7 +57,7 @@ def read_judged(path: str | Path, lang: str | None = None) -> list[Judgements]:
     for number, row in readers.rows(path):
         if number <= 2:
             _need(path, row, ("hypothesis", "human") if only else ("lp", "hypothesis", "human"))
-        pair = text_of(row, "lp", path, number) if "lp" in row else str(only)
+        pair = usual(text_of(row, "lp", path, number)) if "lp" in row else str(only)
         if lang is None or pair == lang:
             by_pair.setdefault(pair, []).append((number, row))
     return [_judged_pair(path, pair, rows) for pair, rows in by_pair.items()]
@@ -153,7 +153,7 @@ def read_system_human(path: str | Path) -> SystemScores:
         row = {name.lower(): cell for name, cell in row.items()}
         if not found:
             _need(path, row, ("lp", "human", "system"))
-        scores = found.setdefault(row["lp"], {})
+        scores = found.setdefault(usual(row["lp"]), {})
         system = row["system"]
         if system in scores:
             raise InputError(f"system {system!r} has two scores", file=path, line=number)

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data import checks, columns
+from mtgauge.data.codes import is_pair, usual
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
@@ -40,7 +41,6 @@ SystemScores = dict[str, dict[str, float]]  # language pair -> system -> score
 _YEAR = re.compile(
     r"(?<![a-z])(?:wmt|da|sys|newstest|rr)[-_]?(?:20)?(1[0-9]|2[0-9])", re.IGNORECASE
 )
-_PAIR = re.compile("[a-z]{2,3}-[a-z]{2,3}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Judgements:
     judges: FloatArray | None = None  # people behind each human score (column n)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "lp", usual(self.lp))
         for name in ("sids", "human", "hypotheses", "sources", "references", "raw", "judges"):
             column = getattr(self, name)
             if column is not None and len(column) != len(self.systems):
@@ -142,7 +143,7 @@ def read(
     """Judgements in a file or folder, one item per language pair; `lang` keeps one pair."""
     from mtgauge.data import judged_tables, mtme, wmt  # they build on this module
 
-    path = Path(path)
+    path, lang = Path(path), lang and checks.language_pair(lang)
     if path.is_dir():
         if wmt.is_wmt_folder(path):
             found = wmt.read_folder(path, lang)
@@ -161,15 +162,10 @@ def read(
     return found
 
 
-def is_pair(text: str) -> bool:
-    """Whether a text is a language pair such as de-en."""
-    return _PAIR.fullmatch(text) is not None
-
-
 def pair_in_name(path: Path) -> str | None:
     """`de-en` from `de-en.tsv.gz`; None where the name is not just a pair."""
     stem = path.name.removesuffix(".gz").removesuffix(".tsv")
-    return stem if is_pair(stem) else None
+    return usual(stem) if is_pair(stem) else None
 
 
 def data_name(path: Path) -> str:

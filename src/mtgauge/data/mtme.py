@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.codes import usual
 from mtgauge.data.judgements import FloatArray, Judgements, data_name, dataset_name
 from mtgauge.data.output import file_name, make_folder, write
 from mtgauge.data.readers import parse_score, text_lines
@@ -44,7 +45,9 @@ def read_folder(
     pairs = sorted(p.name for p in (folder / "system-outputs").iterdir() if p.is_dir())
     found = []
     for pair in pairs:
-        if (lang is None or pair == lang) and (name := _gold(folder, pair, gold)) is not None:
+        if (lang is None or usual(pair) == lang) and (
+            name := _gold(folder, pair, gold)
+        ) is not None:
             found.append(_read_pair(folder, pair, name))
     return found
 

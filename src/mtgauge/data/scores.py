@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import readers
+from mtgauge.data.codes import usual
 from mtgauge.data.judgements import FloatArray, Judgements, data_name, dataset_name
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
 PLAIN = ""  # the language pair of a plain list of scores, which names none
 _HUMAN = ("human", "DA", "HUMAN")
-_NOT_METRICS = frozenset(
+NOT_METRICS = frozenset(
     "lp system sid segid testset data year raw n source reference hypothesis id index refset "
     "ensemble available".split()
 )
@@ -61,7 +62,7 @@ def _read(path: Path, lang: str | None) -> list[Judgements]:
                 line=1,
                 remedy="Columns: lp system [sid] METRIC ...; lp may be left out with -l de-en.",
             )
-        rows.setdefault(str(row.get("lp", lang)), []).append((number, row))
+        rows.setdefault(usual(str(row.get("lp", lang))), []).append((number, row))
     if not rows:
         raise InputError("a header but no scores", file=path)
     return [_read_pair(path, lp, members) for lp, members in rows.items()]
@@ -82,7 +83,7 @@ def _read_plain(path: Path) -> Judgements:
 
 def _read_pair(path: Path, lp: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Judgements:
     header = rows[0][1]
-    metrics = [n for n in header if n and n not in _NOT_METRICS and n not in _HUMAN]
+    metrics = [n for n in header if n and n not in NOT_METRICS and n not in _HUMAN]
     if not metrics:
         raise InputError("no column of metric scores", file=path, line=1)
     systems = [row["system"] for _, row in rows]

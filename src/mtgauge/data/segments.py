@@ -3,6 +3,9 @@
 Row i is one translation: `hypotheses[i]`, its source `sources[i]` and its references
 `references[i]` (a tuple, since a segment may have several). Systems of one run are stacked below
 each other, so sources and references repeat: a metric that encodes texts encodes distinct ones.
+
+`lang` is the pair in its usual form (`en-zh-CN`, however it was written); `source_lang` and
+`target_lang` are what models and dictionaries are asked for, without script and region (`zh`).
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mtgauge.data.checks import language_pair
+from mtgauge.data.codes import bases
 from mtgauge.errors import UsageError
 
 
@@ -27,6 +32,8 @@ class Segments:
     lang: str | None = None
 
     def __post_init__(self) -> None:
+        if self.lang is not None:
+            object.__setattr__(self, "lang", language_pair(self.lang))
         for name in ("sources", "references"):
             column = getattr(self, name)
             if column is not None and len(column) != len(self.hypotheses):
@@ -44,11 +51,11 @@ class Segments:
 
     @property
     def source_lang(self) -> str | None:
-        return self.lang.split("-")[0] if self.lang else None
+        return bases(self.lang)[0]
 
     @property
     def target_lang(self) -> str | None:
-        return self.lang.split("-")[1] if self.lang else None
+        return bases(self.lang)[1]
 
     def take(self, rows: Sequence[int]) -> Segments:
         """The given rows, in the given order."""

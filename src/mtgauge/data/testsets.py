@@ -13,12 +13,13 @@ import difflib
 from pathlib import Path
 from typing import Any
 
+from mtgauge.data.codes import LanguagePair, bases, is_pair, usual
 from mtgauge.errors import ResourceError, UsageError
 
 
 def names(lang: str) -> list[str]:
     """Test sets that have this language pair, as sacrebleu lists them."""
-    return sorted(name for name, data in _datasets().items() if lang in data.langpairs)
+    return sorted(name for name, data in _datasets().items() if _pair(data, lang) is not None)
 
 
 def files(name: str, lang: str | None) -> tuple[Path, list[Path]]:
@@ -31,11 +32,12 @@ def files(name: str, lang: str | None) -> tuple[Path, list[Path]]:
     data = datasets[name]
     if lang is None:
         raise UsageError(f"The test set {name} needs a language pair (-l): {_listing(data)}.")
-    if lang not in data.langpairs:
+    pair = _pair(data, lang)
+    if pair is None:
         raise UsageError(f"The test set {name} has no pair {lang}; it has {_listing(data)}.")
     try:
-        source = Path(data.get_source_file(lang))
-        references = [Path(path) for path in data.get_reference_files(lang)]
+        source = Path(data.get_source_file(pair))
+        references = [Path(path) for path in data.get_reference_files(pair)]
     except (OSError, SystemExit) as error:  # sacrebleu exits on a bad certificate or check sum
         raise ResourceError(
             f"The test set {name} {lang} could not be fetched ({_reason(error)}). It needs a "
@@ -43,6 +45,14 @@ def files(name: str, lang: str | None) -> tuple[Path, list[Path]]:
             "files with -s and -r."
         ) from None
     return source, references
+
+
+def _pair(data: Any, lang: str) -> str | None:
+    """sacrebleu's name of a pair: the same codes, or else the same languages."""
+    wanted = LanguagePair.parse(lang)
+    same = [name for name in data.langpairs if usual(name) == str(wanted)]
+    near = [name for name in data.langpairs if is_pair(name) and bases(name) == wanted.bases]
+    return next(iter((*same, *near)), None)
 
 
 def _datasets() -> dict[str, Any]:

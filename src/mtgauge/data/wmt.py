@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import (
     FloatArray,
@@ -56,11 +57,11 @@ def read_folder(folder: Path, lang: str | None = None) -> list[Judgements]:
         raise InputError(
             "the folder has judgements but no system-outputs/LP/", file=folder, remedy=_REMEDY
         )
-    pairs = sorted(p.name for p in outputs.iterdir() if p.is_dir())
+    pairs = {name: usual(name) for name in sorted(p.name for p in outputs.iterdir() if p.is_dir())}
     return [
-        _read_pair(folder, pair, systems.get(pair, {}), segments.get(pair, {}), ranks.get(pair, []))
-        for pair in pairs
-        if (lang is None or pair == lang) and (pair in systems or pair in segments or pair in ranks)
+        _read_pair(folder, pair, systems.get(lp, {}), segments.get(pair, {}), ranks.get(pair, []))
+        for pair, lp in pairs.items()
+        if lang in (None, lp) and (lp in systems or pair in segments or pair in ranks)
     ]
 
 
@@ -81,7 +82,7 @@ def _read_pair(
     named |= {one for names, _ in judged for one in names.split("+")}
     named |= {one for _, a, b, _ in ranks for name in (a, b) for one in name.split("+")}
     kept = [name for name in files if name in named and not _HUMAN.fullmatch(name)]
-    source_lang, target_lang = pair.split("-")
+    source_lang, _, target_lang = pair.partition("-")
     joined = source_lang + target_lang
     source = _side(folder, "source", [f"{testset}-{joined}-src.{source_lang}"])
     reference = _side(

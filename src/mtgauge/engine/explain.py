@@ -19,7 +19,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.local import CHUNK, references_per_segment, task_of
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import Explanation
+from mtgauge.metric import Explanation, Metric
 from mtgauge.metrics.kobe import Kobe
 
 
@@ -44,8 +44,19 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
     if chunk is None:
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
-    found = ready.metric.explain(Segments(texts, chunk.sources, chunk.references, lang))
+    alone = Segments(texts, chunk.sources, chunk.references, lang)
+    found = _lowered(ready.metric.explain(alone), ready.metric, alone)
     return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
+
+
+def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation:
+    """The explanation with the score that a run prints, and what lowered it."""
+    share = float(metric.untranslated_shares(alone)[0])
+    if not share:
+        return found
+    score = float(metric.segment_score(metric.rows(alone))[0])
+    facts = {"untranslated": round(share, 4), "score without it": found.score}
+    return replace(found, score=score, facts=found.facts | facts)
 
 
 def _sentences(chunk: Chunk) -> dict[str, str]:
@@ -74,7 +85,7 @@ def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[i
 
 def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
     if lang is not None:
-        checks.language_pair(lang)
+        lang = checks.language_pair(lang)
     if len(corpus.systems) != 1:
         names = ", ".join(corpus.systems)
         raise UsageError(f"Explain one system at a time; name its column. There are: {names}.")

@@ -10,18 +10,22 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from mtgauge import registry
-from mtgauge.data import checks
+from mtgauge.data import checks, foreign
 from mtgauge.data.corpus import Chunk, Corpus
+from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
+from mtgauge.engine.foreign import as_ready, refuse_names, rows
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.summary import Comparing, summarise
+from mtgauge.engine.trust import known
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
@@ -46,6 +50,8 @@ def score(
     seed: int = SEED,
     baseline: str | None = None,
     documents: Sequence[str] | None = None,
+    scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
+    lower: Collection[str] = (),
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -55,11 +61,16 @@ def score(
     a pair such as "de-en". An empty hypothesis gets the metric's worst value (`empty="worst"`),
     or its segment is left out for all systems ("skip"), or it is refused ("error"). Systems are
     tested against `baseline`, the first one by default; `documents[i]` names the document of
-    segment i, so that documents are resampled and not segments.
+    segment i, so that documents are resampled and not segments. `scores` brings segment scores of
+    other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
+    better.
     """
     corpus = Corpus.from_lists(hypotheses, sources, references, documents)
+    brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
-    return score_corpus(corpus, metrics, lang, empty=empty, unescape=unescape, how=how)
+    return score_corpus(
+        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought, lower=lower
+    )
 
 
 def score_corpus(
@@ -71,14 +82,17 @@ def score_corpus(
     unescape: bool = False,
     how: Comparing | None = None,
     progress: Callable[[int], object] | None = None,
+    brought: Sequence[Foreign] = (),
+    lower: Collection[str] = (),
 ) -> Result:
     """What `score` and the command line share."""
     how = how or Comparing()
     names = tuple(corpus.systems)
     baseline = how.base_of(names)
     if lang is not None:
-        checks.language_pair(lang)
-    if isinstance(specs, str) or not specs:
+        lang = checks.language_pair(lang)
+    refuse_names(brought, specs, lower)
+    if isinstance(specs, str) or not (specs or brought):
         raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
     if empty not in ("worst", "skip", "error"):
         raise UsageError(f"empty={empty!r} is not one of worst, skip, error.")
@@ -90,6 +104,7 @@ def score_corpus(
         number=references_per_segment(corpus),
         facts=facts,
     )
+    theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
     watch = checks.Watch(lang)
     gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
@@ -107,15 +122,19 @@ def score_corpus(
         if progress is not None:
             progress(len(chunk))
     tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
+    tables |= {one.name: rows(one, names, n) for one in brought}
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
     documents = None if corpus.documents is None else [str(x) for x in corpus.documents]
-    results = summarise(metrics, tables, names, how, skipped=skipped, documents=documents)
+    results = summarise(metrics | theirs, tables, names, how, skipped=skipped, documents=documents)
     _add_counts(results, watch, names, skipped)
+    results = {
+        spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
+    }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
     return Result(
-        {spec: results[spec] for spec in specs},
+        {spec: results[spec] for spec in (*specs, *theirs)},
         names,
         n,
         lang,
@@ -124,7 +143,7 @@ def score_corpus(
         baseline,
         how.seed,
         RESAMPLES if how.ci else 0,
-        corpus.files(),
+        corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
         _untested(names, how, n if documents is None else len(set(documents))),
     )
 

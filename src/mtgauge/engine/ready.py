@@ -92,7 +92,7 @@ def serve(
             unserved[spec] = error
             continue
         found[spec] = Ready(spec, ready.metric, ready.signature, ready.corpus)
-    if not found:
+    if specs and not found:
         raise next(iter(unserved.values()))
     return found, {spec: str(error) for spec, error in unserved.items()}
 

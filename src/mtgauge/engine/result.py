@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from mtgauge._version import __version__
+from mtgauge.engine.trust import Trust
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray
 from mtgauge.signature import Signature
@@ -58,6 +59,16 @@ class MetricResult(Mapping[str, SystemScore]):
     notes: dict[str, int] = field(default_factory=dict)
     unserved: str | None = None  # why there are no scores for this language
     tests: Pairwise | None = None  # all pairs of systems, in the order of `systems`
+    trust: Trust | None = None  # what is known of these settings for this language pair
+
+    def agreement(self, system: str) -> tuple[float, float, float] | None:
+        """How often people preferred the same of two systems that differ by as much as this one
+        and the baseline, with its 95 % interval; None where nothing is known."""
+        versus = self[system].versus
+        if versus is None or self.trust is None or math.isnan(self.trust.slope):
+            return None
+        difference = self[system].score - self[versus.system].score
+        return None if math.isnan(difference) else self.trust.chance_to_agree(difference)
 
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
@@ -143,8 +154,9 @@ def _metric_dict(metric: MetricResult, segments: bool) -> dict[str, Any]:
         "signature": metric.signature.short,
         "signature_full": metric.signature.full,
         "higher_is_better": metric.higher_is_better,
-        "systems": {name: _system_dict(s, segments) for name, s in metric.systems.items()},
+        "systems": {name: _system_dict(metric, name, segments) for name in metric},
         "notes": metric.notes,
+        "trust": None if metric.trust is None else metric.trust.to_dict(),
         **({} if metric.tests is None else {"pairs": _pairs_dict(metric)}),
         **({} if metric.unserved is None else {"reason": metric.unserved}),
     }
@@ -166,7 +178,8 @@ def _pairs_dict(metric: MetricResult) -> list[dict[str, Any]]:
     ]
 
 
-def _system_dict(system: SystemScore, segments: bool) -> dict[str, Any]:
+def _system_dict(metric: MetricResult, name: str, segments: bool) -> dict[str, Any]:
+    system = metric[name]
     entry: dict[str, Any] = {"score": number(system.score)}
     if system.ci is not None:
         entry["ci"] = [number(x) for x in system.ci]
@@ -179,6 +192,10 @@ def _system_dict(system: SystemScore, segments: bool) -> dict[str, Any]:
             "p_randomisation": number(system.versus.p_randomisation),
             "p_adjusted": number(system.versus.p_adjusted),
         }
+        if (agreement := metric.agreement(name)) is not None:
+            entry["versus"]["people_agree"] = dict(
+                zip(("share", "low", "high"), map(number, agreement), strict=True)
+            )
     if system.rank is not None:
         entry["rank"] = system.rank
     return entry

@@ -17,14 +17,15 @@ from typing import Literal
 
 import numpy as np
 
+from mtgauge.data.codes import bases
 from mtgauge.data.judgements import IntArray, Judgements
 from mtgauge.errors import UsageError
 from mtgauge.meta.scoring import Scores
 from mtgauge.signature import over
+from mtgauge.text.words import UNSPACED_LANGUAGES
 
 By = Literal["length", "quality", "system"]
 LENGTHS = (10, 20, 30, 40)  # words of the reference, or of the source
-_NO_SPACES = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 
 
 def sliced(
@@ -55,12 +56,12 @@ def _slices(judgements: Judgements, by: By) -> Iterator[tuple[str, IntArray]]:
 
 def _lengths(judgements: Judgements) -> IntArray:
     if judgements.references is not None:
-        texts, lang = [row[0] for row in judgements.references], judgements.lp.split("-")[1]
+        texts, lang = [row[0] for row in judgements.references], bases(judgements.lp)[1]
     elif judgements.sources is not None:
-        texts, lang = list(judgements.sources), judgements.lp.split("-")[0]
+        texts, lang = list(judgements.sources), bases(judgements.lp)[0]
     else:
         raise UsageError("--by length needs references or sources.")
-    if lang in _NO_SPACES:  # about two characters make a word
+    if lang in UNSPACED_LANGUAGES:  # about two characters make a word
         return np.array([max(1, (len(text) + 1) // 2) for text in texts])
     return np.array([max(1, len(text.split())) for text in texts])
 

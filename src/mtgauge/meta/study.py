@@ -19,6 +19,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge._version import __version__
 from mtgauge.data import checks, judgements, mtme, scores
+from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
@@ -158,7 +159,9 @@ def gather(
     pairs = [lang] if isinstance(lang, str) else list(lang or ())
     wanted = [checks.language_pair(pair) for pair in pairs]
     people = read_system_human(human) if isinstance(human, str | Path) else human
-    table = None if people is None else {pair: dict(systems) for pair, systems in people.items()}
+    table = (
+        None if people is None else {usual(pair): dict(systems) for pair, systems in people.items()}
+    )
     found: list[Judgements] = []
     for item in items:
         if isinstance(item, Judgements):

@@ -1,15 +1,17 @@
 """What metrics on words have in common: their tokeniser, and how a score is explained.
 
 A subclass has the options `tokenize` and `lowercase` (or overrides `splitter`) and asks
-`self.splitter(batch.target_lang)` for the function from text to words. `tokenize=auto` is
-sacrebleu's choice for the target language: `resolve` settles it, and the signature names it.
+`self.splitter(batch.target_lang)` for the function from text to words. Tokenisers have sacrebleu's
+names. `tokenize=auto` is its choice for the target language, and characters for languages that
+sacrebleu has no choice for and that write no spaces (Thai, Lao, Khmer, Burmese): split at white
+space, a sentence would be one word. `resolve` settles it, and the signature names it.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,21 +20,28 @@ from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, Link, Metric, Task
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import MultiReference, distinct
-from mtgauge.text.words import tokenizer
+from mtgauge.text.words import UNSPACED_LANGUAGES, Sacrebleu, tokenizer
 
 Words = list[str]
+Tokenize = Literal["auto", Sacrebleu]
 
 # sacrebleu's choice by target language, and what stands in where its extra is not installed
-_BY_LANGUAGE = {"zh": ("zh",), "ja": ("ja-mecab", "char"), "ko": ("ko-mecab", "13a")}
+_BY_LANGUAGE = {
+    **dict.fromkeys(UNSPACED_LANGUAGES, ("char",)),
+    **dict.fromkeys(("zh", "yue"), ("zh",)),
+    "ja": ("ja-mecab", "char"),
+    "ko": ("ko-mecab",),
+}
 
 
 class WordMetric(Metric):
-    tokenize: str
+    tokenize: Tokenize
     lowercase: bool
+    spaced: ClassVar[Sacrebleu] = "13a"  # `tokenize=auto` where words have spaces between them
 
     def splitter(self, target_lang: str | None) -> Callable[[str], Words]:
         """Text to words, as sacrebleu prepares a segment: lower-case, strip the end, tokenise."""
-        split = tokenizer(tokenizer_name(self.tokenize, target_lang))
+        split = tokenizer(self.tokenizer_name(target_lang))
         if self.lowercase:
             return lambda text: split(text.lower().rstrip())
         return lambda text: split(text.rstrip())
@@ -40,9 +49,22 @@ class WordMetric(Metric):
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
         if "tokenize" in self.defaults():
-            settled.tokenize = tokenizer_name(self.tokenize, task.target_lang)
-            tokenizer(settled.tokenize)  # one that is not there is refused now
+            name = self.tokenizer_name(task.target_lang)
+            tokenizer(name)  # one that is not there is refused now
+            settled.__dict__["tokenize"] = name
         return settled
+
+    def tokenizer_name(self, target_lang: str | None) -> str:
+        """The tokeniser that is used, by the name that the signature has."""
+        if self.tokenize != "auto":
+            return "flores101" if self.tokenize == "spm" else self.tokenize
+        for name in _BY_LANGUAGE.get(target_lang or "", ()):
+            try:
+                tokenizer(name)
+            except ResourceError:
+                continue
+            return name
+        return self.spaced
 
     def explain(self, segment: Segments) -> Explanation:
         """The statistics by name, what is wrong, and which words were found where."""
@@ -90,30 +112,13 @@ class ReferenceWords(WordMetric):
 
     def __init__(
         self,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         multi_ref: MultiReference = "best",
     ) -> None:
         self.tokenize = tokenize
         self.lowercase = lowercase
         self.multi_ref = multi_ref
-
-
-def tokenizer_name(choice: str, target_lang: str | None) -> str:
-    """`choice`, or for "auto" what sacrebleu uses for the target language, where it is installed.
-
-    >>> tokenizer_name("auto", "zh"), tokenizer_name("auto", "de"), tokenizer_name("none", "zh")
-    ('zh', '13a', 'none')
-    """
-    if choice != "auto":
-        return choice
-    for name in _BY_LANGUAGE.get(target_lang or "", ()):
-        try:
-            tokenizer(name)
-        except ResourceError:
-            continue
-        return name
-    return "13a"
 
 
 def word_links(reference: Words, hypothesis: Words) -> tuple[Link, ...]:

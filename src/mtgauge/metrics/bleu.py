@@ -25,7 +25,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, found_remark, ngram_faults
 from mtgauge.metrics._references import Ints, distinct
-from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
+from mtgauge.metrics._words import Tokenize, WordMetric, Words, sacrebleu_version
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
@@ -46,7 +46,7 @@ class Bleu(WordMetric):
 
     def __init__(
         self,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         smooth: Literal["exp", "floor", "add-k", "none"] = "exp",
         smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None,

@@ -9,7 +9,8 @@ Dividing by the hypothesis, not the reference, keeps short translations from gai
     mtgauge score -t out.txt -r ref.txt -m character --segments
 
 A system's score is the mean of its segments, as in the authors' script. Words are split at white
-space; give `tokenize` for text without spaces. Of several references the best counts, or the mean
+space, or into characters in languages without spaces, where no spaces are counted either (the
+authors' script has no rule for those). Of several references the best counts, or the mean
 (`multi_ref=mean`). Limits: only equal words are shifted, although the paper's text speaks of
 similar ones: the authors' script, which the published scores come from, has it so too.
 """
@@ -24,9 +25,10 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.metric import Finding, FloatArray
 from mtgauge.metrics._faults import MOVED, Faults, costliest, moved_run, word_edits
-from mtgauge.metrics._references import MultiReference, distinct
+from mtgauge.metrics._references import distinct
 from mtgauge.metrics._words import ReferenceWords, Words
 from mtgauge.registry import metric
+from mtgauge.text.words import UNSPACED_LANGUAGES
 
 
 @metric("character")
@@ -40,20 +42,14 @@ class Character(ReferenceWords):
     )
     paper = "Wang et al. 2016, CharacTER: Translation Edit Rate on Character Level"
     higher_is_better = False
-
-    def __init__(
-        self,
-        tokenize: str = "none",
-        lowercase: bool = False,
-        multi_ref: MultiReference = "best",
-    ) -> None:
-        super().__init__(tokenize, lowercase, multi_ref)
+    spaced = "none"
 
     def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch).each_reference()
         left, right = work.prepare(self.splitter(batch.target_lang))
         pairs = zip(left, work.of.tolist(), strict=True)
-        score = np.array([character(h, right[k][0]) for h, k in pairs], dtype=np.float64)
+        space = "" if batch.target_lang in UNSPACED_LANGUAGES else " "
+        score = np.array([character(h, right[k][0], space) for h, k in pairs], dtype=np.float64)
         return work.combine(score[:, None], -score, self.multi_ref)
 
     def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
@@ -69,8 +65,9 @@ class Character(ReferenceWords):
         )
 
 
-def character(hypothesis: Words, reference: Words) -> float:
-    """
+def character(hypothesis: Words, reference: Words, space: str = " ") -> float:
+    """The rate of one pair; `space` is what stands between words and counts as a character.
+
     >>> round(character("to the house he went".split(), "he went to the house".split()), 3)
     0.15
     """
@@ -79,8 +76,8 @@ def character(hypothesis: Words, reference: Words) -> float:
     if not hypothesis:
         return 1.0
     shifted = [hypothesis, *_shifts(hypothesis, reference)][-1]
-    text = " ".join(shifted)
-    edits = Levenshtein.distance(text, " ".join(reference)) + _cost(hypothesis, shifted)
+    text = space.join(shifted)
+    edits = Levenshtein.distance(text, space.join(reference)) + _cost(hypothesis, shifted)
     return min(1.0, edits / len(text))
 
 

@@ -33,7 +33,7 @@ from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import distinct
-from mtgauge.metrics._words import WordMetric, Words, tokenizer_name
+from mtgauge.metrics._words import Tokenize, WordMetric, Words
 from mtgauge.options import Range
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
@@ -56,7 +56,7 @@ class Nist(WordMetric):
     def __init__(
         self,
         max_order: Annotated[int, Range(1)] = 5,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         corpus: str = "references",
     ) -> None:
@@ -90,7 +90,7 @@ class Nist(WordMetric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         split = self.splitter(batch.target_lang)
-        corpus = self._learnt().counts(tokenizer_name(self.tokenize, batch.target_lang), split)
+        corpus = self._learnt().counts(self.tokenizer_name(batch.target_lang), split)
         work = distinct(batch)
         left, right = work.prepare(split)
         clip = [reduce(or_, (counts(r, self.max_order) for r in refs)) for refs in right]

@@ -11,8 +11,9 @@ the largest of any reference, r is the length nearest to c.
     mtgauge score -t out.txt -r ref.txt -m sentbleu:tokenize=13a --segments
 
 Like that program it splits at white space and expects tokenised text, which is what reproduces
-the published WMT17 correlations (docs/lexical.md); for raw text give `tokenize=13a`. Segments
-that do not look tokenised are counted in the notes. A system's score is the mean of its segments.
+the published WMT17 correlations (docs/lexical.md); for raw text give `tokenize=13a`. Languages
+written without spaces are cut into characters. Segments that do not look tokenised are counted in
+the notes. A system's score is the mean of its segments.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import distinct
-from mtgauge.metrics._words import WordMetric, Words
+from mtgauge.metrics._words import Tokenize, WordMetric, Words
 from mtgauge.metrics.bleu import closest_lengths, precision_faults
 from mtgauge.registry import metric
 
@@ -44,14 +45,15 @@ class SentBleu(WordMetric):
         "Made for single sentences; for systems prefer bleu."
     )
     paper = "Koehn et al. 2007, Moses; Lin and Och 2004, ORANGE (the smoothing)"
+    spaced = "none"
 
-    def __init__(self, tokenize: str = "none", lowercase: bool = False) -> None:
+    def __init__(self, tokenize: Tokenize = "auto", lowercase: bool = False) -> None:
         self.tokenize = tokenize
         self.lowercase = lowercase
 
     def statistics(self, batch: Segments) -> FloatArray:
         split = self.splitter(batch.target_lang)
-        if self.tokenize == "none":
+        if self.tokenizer_name(batch.target_lang) == "none":
             loose = sum(bool(_ATTACHED.search(text)) for text in batch.hypotheses)
             self.notes["untokenised"] += loose
         work = distinct(batch)

@@ -38,7 +38,13 @@ from mtgauge.metrics._matching import link_findings
 from mtgauge.metrics._references import distinct
 from mtgauge.options import Range
 from mtgauge.registry import metric
-from mtgauge.text.words import Tokenizer, is_punctuation, longest_match, name_for_language
+from mtgauge.text.words import (
+    UNSPACED_LANGUAGES,
+    Tokenizer,
+    is_punctuation,
+    longest_match,
+    name_for_language,
+)
 from mtgauge.text.words import tokenizer as word_tokenizer
 
 if TYPE_CHECKING:
@@ -48,7 +54,6 @@ if TYPE_CHECKING:
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
 LONGEST = "longest"  # the longest words that the vectors know
-_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 AS_WORST = "as_worst"
 BY_SPELLING = "by_spelling"
 _HOW = (
@@ -119,7 +124,7 @@ class STD(Metric):
         lang = task.target_lang or "en"
         settled.__dict__["_lookups"] = {lang: self._lookup(lang)}
         if self.tokenize == "auto":
-            settled.tokenize = LONGEST if lang in _UNSPACED else name_for_language(lang)
+            settled.tokenize = LONGEST if lang in UNSPACED_LANGUAGES else name_for_language(lang)
         if settled.tokenize != LONGEST:
             word_tokenizer(settled.tokenize)  # one that is not there is refused now
         return settled
@@ -206,7 +211,7 @@ class STD(Metric):
 
     def _tokens(self, lang: str) -> Tokenizer:
         name = self.tokenize
-        if name == LONGEST or (name == "auto" and lang in _UNSPACED):
+        if name == LONGEST or (name == "auto" and lang in UNSPACED_LANGUAGES):
             cut = self._lookup(lang).remember("cut", longest_match)
         else:
             cut = word_tokenizer(name_for_language(lang) if name == "auto" else name)

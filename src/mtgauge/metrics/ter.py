@@ -8,27 +8,33 @@ greedily as Tercom does. With several references: the fewest edits to any, over 
     mtgauge score -t out.txt -r ref.txt -m ter ter:normalized=on
     ter = mtgauge.load("ter:case_sensitive=on")
 
-The row is (edits, reference length). Limits: text is split at white space unless `normalized`;
-Chinese and Japanese need `normalized=on,asian_support=on`.
+The row is (edits, reference length). Text is split at white space unless `normalized`. Chinese and
+Japanese, where a sentence would then be one word and every score 100, are scored with
+`normalized=on,asian_support=on` (Chinese characters one by one) unless `asian_support=off`; the
+signature says so. Tercom has no rules for other languages without spaces (Thai, Lao, Khmer,
+Burmese): they are refused, unless `asian_support=off` says that the text has been segmented.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, Self
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray
+from mtgauge.errors import LanguageError, UsageError
+from mtgauge.metric import FloatArray, Task
 from mtgauge.metrics._faults import Faults, ter_edits
 from mtgauge.metrics._references import Ints, distinct
 from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
+from mtgauge.text.words import UNSPACED_LANGUAGES
 
 # Below this many pairs sacrebleu's own search (about 3 ms a pair) ends before the compiled one,
 # some 30 times as fast, has been compiled or loaded. The numbers are the same.
 _COMPILED_FROM = 1000
+_TERCOM_KNOWS = frozenset({"zh", "yue", "ja"})  # unspaced languages with rules in Tercom
 
 
 @metric("ter")
@@ -48,7 +54,7 @@ class Ter(WordMetric):
         self,
         normalized: bool = False,
         no_punct: bool = False,
-        asian_support: bool = False,
+        asian_support: Literal["auto"] | bool = "auto",
         case_sensitive: bool = False,
     ) -> None:
         self.normalized = normalized
@@ -58,7 +64,7 @@ class Ter(WordMetric):
 
     def check(self) -> None:
         super().check()
-        if self.asian_support and not (self.normalized or self.no_punct):
+        if self.asian_support is True and not (self.normalized or self.no_punct):
             raise UsageError(
                 "ter: asian_support would do nothing here: it needs normalized=on or no_punct=on."
             )
@@ -77,8 +83,25 @@ class Ter(WordMetric):
     def splitter(self, target_lang: str | None) -> Callable[[str], Words]:
         from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
-        split = TercomTokenizer(**self.params())
+        split = TercomTokenizer(**self.params() | self._rules(target_lang))
         return lambda text: split(text.rstrip()).split()
+
+    def resolve(self, task: Task) -> Self:
+        return super().resolve(task).settled(**self._rules(task.target_lang))
+
+    def _rules(self, target_lang: str | None) -> dict[str, bool]:
+        """Tercom's switches that `asian_support=auto` settles."""
+        if self.asian_support != "auto":
+            return {}
+        if target_lang in _TERCOM_KNOWS:
+            return {"normalized": True, "asian_support": True}
+        if target_lang in UNSPACED_LANGUAGES:
+            raise LanguageError(
+                f"ter counts words, and {target_lang} has no spaces between them. Use chrf, or wer "
+                "and character, which count characters there; for text that has been segmented, "
+                "ter:asian_support=off."
+            )
+        return {"asian_support": False}
 
     def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch)

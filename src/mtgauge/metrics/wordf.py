@@ -21,7 +21,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import MultiReference, distinct
-from mtgauge.metrics._words import WordMetric, Words
+from mtgauge.metrics._words import Tokenize, WordMetric, Words
 from mtgauge.metrics.chrf import f_score, order_counts
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -41,7 +41,7 @@ class WordF(WordMetric):
         self,
         beta: Annotated[float, Range(0)] = 2,
         max_order: Annotated[int, Range(1)] = 4,
-        tokenize: str = "auto",
+        tokenize: Tokenize = "auto",
         lowercase: bool = False,
         multi_ref: MultiReference = "best",
     ) -> None:

@@ -4,8 +4,10 @@
     for_language("en")("It's over. Go!")    -> ['It', "'s", 'over', '.', 'Go', '!']
     longest_match({"你好", "世界"})("你好世界") -> ['你好', '世界']
 
-Names: `none` (split at white space), `13a`, `intl`, `zh`, `char`, `ja-mecab`, `ko-mecab`
-(sacrebleu's own, the last two need its extras), `treebank` (the Penn Treebank rules as NLTK's
+Names: `none` (split at white space), `13a`, `intl`, `zh`, `char`, `ja-mecab`, `ko-mecab`,
+`flores101`, `flores200` and `spBLEU-1K` (sacrebleu's own: the mecabs need its extras, the last
+three the package sentencepiece and a model that sacrebleu fetches once; its `spm` is `flores101`),
+`treebank` (the Penn Treebank rules as NLTK's
 TreebankWordTokenizer applies them: equal output), `english` (`treebank` after typographic quotes
 and dashes are made plain, and with full stops inside a text of several sentences split off),
 `chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the package
@@ -22,16 +24,23 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Collection
+from typing import Literal
 
 from mtgauge.errors import ResourceError, UsageError
 
 Tokenizer = Callable[[str], list[str]]
+# What sacrebleu calls its tokenisers; `spm` is its old name of flores101.
+Sacrebleu = Literal[
+    "13a", "none", "zh", "intl", "char", "ja-mecab", "ko-mecab",
+    "flores101", "flores200", "spBLEU-1K", "spm",
+]  # fmt: skip
 
 # Scripts written without spaces: Han, kana, Thai, Lao, Khmer, Burmese.
 UNSPACED = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003134f\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
+UNSPACED_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my"})
 _NOT_CHINESE = re.compile("[^\u4e00-\u9fff]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 
@@ -174,6 +183,29 @@ def _sacrebleu(module: str, name: str) -> Callable[[], Tokenizer]:
     return build
 
 
+def _sentencepiece(key: str) -> Callable[[], Tokenizer]:
+    def build() -> Tokenizer:
+        from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS, TokenizerSPM
+
+        file = SPM_MODELS[key]["url"].rsplit("/", 1)[-1]
+        try:
+            inner = TokenizerSPM(key)
+        except ImportError:
+            raise ResourceError(
+                f"The tokeniser {key!r} needs the package sentencepiece: pip install sentencepiece."
+            ) from None
+        except (OSError, RuntimeError, SystemExit) as error:  # sacrebleu exits without certificates
+            reason = getattr(error, "reason", None) or error
+            raise ResourceError(
+                f"The tokeniser {key!r} needs a model that sacrebleu could not fetch or read "
+                f"({reason}). It needs a network once: run this where there is one, and copy "
+                f".sacrebleu/models/{file} from there, or choose a tokeniser without a model."
+            ) from None
+        return lambda text: inner(text).split()
+
+    return build
+
+
 _NAMES: dict[str, Callable[[], Tokenizer]] = {
     "none": lambda: str.split,
     "13a": _sacrebleu("13a", "Tokenizer13a"),
@@ -182,6 +214,9 @@ _NAMES: dict[str, Callable[[], Tokenizer]] = {
     "char": _sacrebleu("char", "TokenizerChar"),
     "ja-mecab": _sacrebleu("ja_mecab", "TokenizerJaMecab"),
     "ko-mecab": _sacrebleu("ko_mecab", "TokenizerKoMecab"),
+    "flores101": _sentencepiece("flores101"),
+    "flores200": _sentencepiece("flores200"),
+    "spBLEU-1K": _sentencepiece("spBLEU-1K"),
     "treebank": lambda: treebank,
     "english": lambda: english,
     "chinese": lambda: chinese,
@@ -198,15 +233,13 @@ def names() -> list[str]:
 
 @functools.cache
 def tokenizer(name: str) -> Tokenizer:
-    """A tokeniser by name, or by language code where the code is not a name (`en`, `de`).
+    """A tokeniser by name.
 
     >>> tokenizer("none")("a b")
     ['a', 'b']
     """
     if name in _NAMES:
         return _NAMES[name]()
-    if re.fullmatch(r"[a-z]{2,3}", name):
-        return for_language(name)
     raise UsageError(f"There is no tokeniser {name!r}. There are: {', '.join(_NAMES)}.")
 
 

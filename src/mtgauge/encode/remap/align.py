@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mtgauge.data.codes import bases
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.sentence.encoders import SentenceEncoder
 from mtgauge.encode.tokens import units as make
@@ -73,9 +74,9 @@ def word_pairs(
     by: Literal["encoder", "fast_align"] = "encoder",
 ) -> tuple[Vectors, Vectors]:
     """Vectors of aligned words, row by row."""
-    source_lang, _, target_lang = (lang or "").partition("-")
-    left = words(encoder, layer, sources, source_lang or None)
-    right = words(encoder, layer, targets, target_lang or None)
+    source_lang, target_lang = bases(lang)
+    left = words(encoder, layer, sources, source_lang)
+    right = words(encoder, layer, targets, target_lang)
     x, z = _centred(left.vectors), _centred(right.vectors)
     spans = [
         (slice(a, b), slice(c, d))
@@ -99,11 +100,11 @@ def word_pairs(
 def sentence_pairs(
     encoder: SentenceEncoder, sources: Sequence[str], targets: Sequence[str], lang: str | None
 ) -> tuple[Vectors, Vectors]:
-    source_lang, _, target_lang = (lang or "").partition("-")
+    source_lang, target_lang = bases(lang)
     if encoder.lowercase:
         sources, targets = [x.lower() for x in sources], [z.lower() for z in targets]
-    x, _ = encoder.encode(sources, source_lang or None)
-    z, _ = encoder.encode(targets, target_lang or None)
+    x, _ = encoder.encode(sources, source_lang)
+    z, _ = encoder.encode(targets, target_lang)
     return x, z
 
 

@@ -34,6 +34,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.codes import LanguagePair, bases
 from mtgauge.encode.tokens.encoder import TokenVectors, Vectors
 from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
@@ -97,7 +98,7 @@ class Remap:
             wrong.append(f"encoder {facts.encoder or facts.fingerprint} (another one is in use)")
         if facts.layer >= 0 and facts.layer != layer:
             wrong.append(f"layer {facts.layer} (layer {layer} is in use)")
-        if facts.lang and lang and facts.lang != lang:
+        if facts.lang and lang and bases(facts.lang) != bases(lang):
             wrong.append(f"{facts.lang} (the texts are {lang})")
         if facts.unit != unit:
             wrong.append(f"{facts.unit} vectors (this metric compares {unit} vectors)")
@@ -178,9 +179,10 @@ def find_remap(spec: str, lang: str | None) -> Remap:
         return load(path)
     if not lang:
         raise UsageError(f"{spec} is a folder of remaps: give the language pair, e.g. -l de-en.")
-    for candidate in (path / f"{lang}.remap", *sorted(path.glob(f"*.{lang}.*.BAM"))):
-        if candidate.is_file():
-            return load(candidate)
+    for pair in dict.fromkeys((lang, "-".join(LanguagePair.parse(lang).bases))):
+        for candidate in (path / f"{pair}.remap", *sorted(path.glob(f"*.{pair}.*.BAM"))):
+            if candidate.is_file():
+                return load(candidate)
     have = sorted(p.stem for p in path.glob("*.remap"))
     raise LanguageError(
         f"{spec} has no remap for {lang} (it has {', '.join(have) or 'none'}). Fit one with "

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 
+from mtgauge.data.codes import bases
 from mtgauge.errors import InputError, UsageError
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.encoder import Student, train_encoder
@@ -158,7 +159,7 @@ def _judged(
 
 def _refuse_unknown(rows: Rows, corpus: ParallelCorpus) -> None:
     known = {*corpus.langs, "en"}
-    if unknown := sorted({lp for lp in rows.lps if not known.issuperset(lp.split("-"))}):
+    if unknown := sorted({lp for lp in rows.lps if not known.issuperset(bases(lp))}):
         raise InputError(
             f"--train: {corpus.folder} has no text in a language of {', '.join(unknown)}",
             file=rows.files[rows.lps.index(unknown[0])],

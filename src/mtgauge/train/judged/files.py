@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mtgauge.data.checks import language_pair
 from mtgauge.errors import UsageError
 from mtgauge.train.judged import packed, rows
 from mtgauge.train.judged.coder import TextCoder, read_coder
@@ -74,7 +75,8 @@ def _read(files: JudgedFiles, languages: tuple[str, ...]) -> tuple[Rows, Rows, R
     def read(paths: Sequence[str | Path]) -> Rows:
         found = rows.read(paths)
         if files.pairs:
-            found = found.take([i for i, lp in enumerate(found.lps) if lp in files.pairs])
+            wanted = {language_pair(pair) for pair in files.pairs}
+            found = found.take([i for i, lp in enumerate(found.lps) if lp in wanted])
             if not len(found):
                 names = ", ".join(Path(path).name for path in paths)
                 raise UsageError(f"--pairs {' '.join(files.pairs)}: none of them is in {names}.")

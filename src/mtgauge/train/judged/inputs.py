@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mtgauge.data.codes import LanguagePair
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import InputError
 from mtgauge.train.judged.codes import Coded, IntArray
@@ -82,5 +83,5 @@ def _languages(
     """The language number of each part of each row, (parts, n); 0 for encoders without any."""
     if langs is None:
         return np.zeros((len(parts), len(at)), np.int64)
-    pairs = [lp.split("-") for lp in rows.lps[at].tolist()]
+    pairs = [LanguagePair.parse(lp).bases for lp in rows.lps[at].tolist()]
     return np.array([[langs[lp[0 if part == "src" else 1]] for lp in pairs] for part in parts])

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from mtgauge.data import judgements
 from mtgauge.data.checks import unescape
+from mtgauge.data.codes import bases
 from mtgauge.errors import InputError, UsageError
 
 LIMIT = 3.0
@@ -131,7 +132,7 @@ def read_needed(
                 remedy="Rename one of them.",
             )
     rows = refuse_bad(read(files))
-    mine = [i for i, lp in enumerate(rows.lps) if target is None or lp.endswith("-" + target)]
+    mine = [i for i, lp in enumerate(rows.lps) if target is None or bases(lp)[1] == target]
     if not mine:
         found = ", ".join(sorted(set(rows.lps)))
         raise InputError(f"no judged segments into {target}, only of {found}", file=files[0])
@@ -165,7 +166,7 @@ def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
     refuse_constant(rows)
     _refuse_raw(rows)
     known = set(languages)
-    unknown = {lp for lp in set(rows.lps) if known and not known.issuperset(lp.split("-"))}
+    unknown = {lp for lp in set(rows.lps) if known and not known.issuperset(bases(lp))}
     if unknown:
         raise InputError(
             f"the encoder does not know a language of {', '.join(sorted(unknown))}; "

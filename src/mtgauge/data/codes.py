@@ -25,6 +25,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 from mtgauge.errors import UsageError
 
@@ -89,21 +90,84 @@ class LanguagePair:
 
     @classmethod
     def parse(cls, text: str) -> LanguagePair:
-        parts = text.strip().split("-")
-        cuts = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
-        readings = [cut for cut in cuts if all(_language(code) for code in cut)]
-        if len(readings) > 1:
-            readings = [cut for cut in readings if all(map(_is_standard, cut))] or readings
-        if not readings:
-            raise UsageError(_no_pair(text, cuts))
-        if len(readings) > 1:
-            ways = " or ".join(_unmistakable(cut) for cut in readings)
-            raise UsageError(f"{text!r} can be read as two language pairs. Write {ways}.")
-        source, target = readings[0]
-        return cls(Language.parse(source), Language.parse(target))
+        if not isinstance(text, str):
+            raise UsageError(_no_pair(text, []))
+        return _pair(text)
 
     def __str__(self) -> str:
         return f"{self.source}-{self.target}"
+
+    @property
+    def bases(self) -> tuple[str, str]:
+        """Both languages without script and region, as models and dictionaries name them."""
+        return self.source.base, self.target.base
+
+
+@lru_cache(maxsize=4096)
+def _pair(text: str) -> LanguagePair:
+    parts = text.strip().split("-")
+    cuts = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
+    readings = [cut for cut in cuts if all(_language(code) for code in cut)]
+    if len(readings) > 1:
+        readings = [cut for cut in readings if all(map(_is_standard, cut))] or readings
+    if not readings:
+        raise UsageError(_no_pair(text, cuts))
+    if len(readings) > 1:
+        ways = " or ".join(_unmistakable(cut) for cut in readings)
+        raise UsageError(f"{text!r} can be read as two language pairs. Write {ways}.")
+    source, target = readings[0]
+    return LanguagePair(Language.parse(source), Language.parse(target))
+
+
+def usual(text: str) -> str:
+    """The usual form of a language pair; any other text as it is.
+
+    >>> usual("en-zh_CN"), usual("pooled")
+    ('en-zh-CN', 'pooled')
+    """
+    return str(LanguagePair.parse(text)) if is_pair(text) else text
+
+
+@lru_cache(maxsize=4096)
+def is_pair(text: str) -> bool:
+    """Whether a text is a language pair, however it is written.
+
+    >>> is_pair("de-en"), is_pair("en-zh_CN"), is_pair("scores")
+    (True, True, False)
+    """
+    try:
+        LanguagePair.parse(text)
+    except UsageError:
+        return False
+    return True
+
+
+def bases(lang: str | None) -> tuple[str | None, str | None]:
+    """Source and target of a pair, as models and dictionaries name them; None where unknown.
+
+    >>> bases("en-zh_CN"), bases(None)
+    (('en', 'zh'), (None, None))
+    """
+    return LanguagePair.parse(lang).bases if lang else (None, None)
+
+
+@lru_cache(maxsize=64)
+def foreign_letter(scripts: frozenset[str]) -> Any:
+    """A pattern of one letter that belongs to another script than these."""
+    return _letter(scripts | {"Common", "Inherited"}, "^")
+
+
+@lru_cache(maxsize=64)
+def own_letter(scripts: frozenset[str]) -> Any:
+    """A pattern of one letter that belongs to one of these scripts."""
+    return _letter(scripts, "")
+
+
+def _letter(scripts: frozenset[str], but: str) -> Any:
+    import regex
+
+    named = "".join(rf"\p{{Script={script}}}" for script in sorted(scripts))
+    return regex.compile(rf"(?=\p{{L}})[{but}{named}]")
 
 
 @lru_cache(maxsize=4096)
@@ -184,7 +248,7 @@ def _unmistakable(cut: tuple[str, str]) -> str:
     return "-".join(str(Language.parse(code)).replace("-", "_") for code in cut)
 
 
-def _no_pair(text: str, cuts: list[tuple[str, str]]) -> str:
+def _no_pair(text: object, cuts: list[tuple[str, str]]) -> str:
     how = "Write two language codes with a hyphen: -l de-en, en-zh_CN, eng-zho_Hant."
     if not cuts:
         return f"{text!r} is not a language pair. {how}"

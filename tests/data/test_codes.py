@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.errors import UsageError
-from mtgauge.text.codes import Language, LanguagePair
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""Make src/mtgauge/engine/trust.tsv: how far metrics agree with people, per pair and direction.
+
+    python recipes/trust.py --data DIR [--segments 500] [--sample 150] [-m METRIC ...]
+
+DIR is a folder with da17.tsv.gz, da18-large.tsv.gz, wmt17/, wmt18/, sys17.tsv and sys18.tsv. Judged
+segments: `--segments` of each pair and year, drawn at random with a fixed seed. Systems: the first
+`--sample` segments of each test set, drawn likewise, all systems. Texts are unescaped. Rows of
+metrics with other names stay as they are. With the defaults about an hour of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+
+import numpy as np
+
+from mtgauge.data import judgements
+from mtgauge.data.judged_tables import read_system_human
+from mtgauge.data.judgements import Judgements
+from mtgauge.engine.trust import Differences, Trust, direction, key, parse, slope, slope_interval
+from mtgauge.meta import scoring
+from mtgauge.stats.correlation import pearson
+
+TABLE = Path(__file__).parents[1] / "src" / "mtgauge" / "engine" / "trust.tsv"
+METRICS = (
+    "bleu chrf ter sentbleu std kobe bertr bertscore moverscore xmoverscore xmoverscore:lm=off "
+    "cosine esim regressor regressor:view=hyp+src regressor:view=hyp+ref fluency"
+).split()
+SEED = 7
+
+
+@dataclass
+class Found:
+    """Measurements of one metric on one language pair, years together."""
+
+    data: list[str] = field(default_factory=list)
+    pearsons: list[tuple[int, float]] = field(default_factory=list)
+    systems: int = 0
+    differences: list[Differences] = field(default_factory=list)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--segments", type=int, default=500)
+    parser.add_argument("--sample", type=int, default=150)
+    parser.add_argument("-m", "--metrics", nargs="+", default=METRICS)
+    args = parser.parse_args()
+    sets = [*segment_sets(args.data, args.segments), *system_sets(args.data, args.sample)]
+    made = measure(args.metrics, sets)
+    new = {row.metric.split("|")[0] for row in made}
+    write_table([*(row for row in read_table() if row.metric.split("|")[0] not in new), *made])
+
+
+def segment_sets(folder: Path, most: int) -> list[Judgements]:
+    rng = np.random.default_rng(SEED)
+    found = []
+    for name in ("da17.tsv.gz", "da18-large.tsv.gz"):
+        for item in judgements.read(folder / name):
+            rows = rng.permutation(len(item))[:most]
+            found.append(item.take(rows))
+    return found
+
+
+def system_sets(folder: Path, most: int) -> list[Judgements]:
+    rng = np.random.default_rng(SEED)
+    found = []
+    for year in ("17", "18"):
+        human = read_system_human(folder / f"sys{year}.tsv")
+        for item in judgements.read(folder / f"wmt{year}", None, human):
+            sids = list(dict.fromkeys(item.sids))
+            drawn = {sids[i] for i in rng.permutation(len(sids))[:most]}
+            rows = [i for i, sid in enumerate(item.sids) if sid in drawn]
+            found.append(item.take(np.array(rows)))
+    return found
+
+
+def measure(specs: Sequence[str], sets: Sequence[Judgements]) -> list[Trust]:
+    """Rows of every metric: each language pair, and each direction.
+
+    Sets stand outside, metrics inside: metrics that share an encoder then share its vectors.
+    """
+    pairs: dict[str, dict[str, Found]] = {spec: {} for spec in specs}
+    keys: dict[tuple[str, str], str] = {}
+    for number, item in enumerate(sets, 1):
+        system = bool(item.system_human)
+        for spec in specs:
+            scores = scoring.score(item, spec, "system" if system else "segment", unescape=True)
+            if scores.unserved is not None:
+                continue
+            mine = pairs[spec].setdefault(item.lp, Found())
+            keys[spec, item.lp] = key(scores.signature)
+            name = item.dataset or item.data
+            mine.data += [name] if name not in mine.data else []
+            if system:
+                mine.systems += len(scores.systems)
+                mine.differences.append(Differences.of(scores.systems, item.system_human))
+            else:
+                has = ~np.isnan(scores.segments)
+                r = float(pearson(scores.segments[has], item.human[has]))
+                mine.pearsons.append((int(has.sum()), r))
+        print(f"{number} of {len(sets)}: {item.data} {item.lp}", file=sys.stderr, flush=True)
+    return [row for spec in specs for row in _rows(pairs[spec], keys, spec)]
+
+
+def _rows(pairs: dict[str, Found], keys: dict[tuple[str, str], str], spec: str) -> Iterator[Trust]:
+    for lp, found in pairs.items():
+        yield row_of(keys[spec, lp], lp, [found])
+    for way in dict.fromkeys(direction(lp) for lp in pairs):
+        members = [lp for lp in pairs if direction(lp) == way]
+        yield row_of(keys[spec, members[0]], way, [pairs[lp] for lp in members])
+
+
+def row_of(metric: str, lp: str, found: Sequence[Found]) -> Trust:
+    """Means of r over sets; all pairs of systems together."""
+    differences = [x for one in found for x in one.differences if len(x.metric)]
+    r = [value for one in found for _, value in one.pearsons if not math.isnan(value)]
+    low, high = slope_interval(differences) if differences else (math.nan, math.nan)
+    right = sum(len(x.metric) * x.accuracy() for x in differences)
+    pairs = sum(len(x.metric) for x in differences)
+    return Trust(
+        metric,
+        lp,
+        "+".join(sorted({name for one in found for name in one.data})),
+        sum(n for one in found for n, _ in one.pearsons),
+        float(np.mean(r)) if r else math.nan,
+        sum(one.systems for one in found),
+        pairs,
+        right / pairs if pairs else math.nan,
+        slope(differences) if differences else math.nan,
+        low,
+        high,
+    )
+
+
+def read_table() -> list[Trust]:
+    if not TABLE.is_file():
+        return []
+    with TABLE.open(encoding="utf-8") as lines:
+        return [parse(row) for row in csv.DictReader(lines, delimiter="\t")]
+
+
+def write_table(rows: Sequence[Trust]) -> None:
+    def cell(value: object) -> str:
+        if isinstance(value, float):
+            return "" if math.isnan(value) else f"{value:.4g}"
+        return str(value)
+
+    names = [f.name for f in fields(Trust)]
+    body = [
+        "\t".join(map(cell, astuple(row))) for row in sorted(rows, key=lambda r: (r.metric, r.lp))
+    ]
+    TABLE.write_text("\n".join(["\t".join(names), *body]) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Scores of other tools in the same table: same intervals, same tests.
+
+    comet, *_ = foreign.read("comet.json", {"a": "a.txt", "b": "b.txt"})
+    table = rows(comet, ["a", "b"], segments=100)     shape (systems, segments, 2)
+    ready = as_ready(comet.name, lower=False, lang="de-en")
+
+The row is (score, whether there is one), a system's score the mean of its segments that have one.
+The signature says `from:file`: how the numbers were made is known to the tool that made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from mtgauge.data.foreign import Foreign
+from mtgauge.engine.ready import Ready
+from mtgauge.errors import UsageError
+from mtgauge.metric import FloatArray, Metric
+from mtgauge.signature import Signature
+
+
+class ForeignMetric(Metric):
+    """What reads the rows; a subclass has the metric's name and direction."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("score", "scored")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    def segment_score(self, rows: FloatArray) -> FloatArray:
+        return self.system_score(rows, rows[:, 1])
+
+    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
+        found = np.full(len(totals), np.nan)
+        np.divide(totals[:, 0], totals[:, 1], out=found, where=totals[:, 1] > 0)
+        return found
+
+
+def as_ready(name: str, *, lower: bool, lang: str | None) -> Ready:
+    facts = {"from": "file", "higher_is_better": "no" if lower else "yes", "lang": lang or "none"}
+    kind = type("ForeignMetric", (ForeignMetric,), {"name": name, "higher_is_better": not lower})
+    return Ready(name, kind(), Signature(name, facts=facts))
+
+
+def rows(foreign: Foreign, systems: Sequence[str], segments: int) -> FloatArray:
+    """Statistics of every system and segment; wrong systems and lengths are refused."""
+    foreign.check(systems, segments)
+    table = np.stack([foreign.scores[name] for name in systems])
+    scored = ~np.isnan(table)
+    return np.stack([np.where(scored, table, 0.0), scored.astype(np.float64)], axis=2)
+
+
+def refuse_names(found: Sequence[Foreign], specs: Sequence[str], lower: Collection[str]) -> None:
+    """Two columns of one name, or a direction of a metric that was not brought."""
+    names = [one.name for one in found]
+    for one in found:
+        if names.count(one.name) > 1 or one.name in specs:
+            raise UsageError(
+                f"Two metrics are called {one.name!r}: rename the column or the file {one.label}."
+            )
+    if unknown := sorted(set(lower) - set(names)):
+        have = ", ".join(names) or "none were given"
+        raise UsageError(f"--lower names scores of other tools: {', '.join(unknown)} is not one "
+                         f"(there are: {have}).")  # fmt: skip

@@ -1,0 +1,198 @@
+"""How far to trust a number, here: what is known of a metric for a language pair and direction.
+
+    known(signature, "de-en")      a `Trust`, or None where nothing is known of these settings
+    trust.chance_to_agree(0.3)     how often people preferred the same system at such a difference
+
+`trust.tsv` holds what `recipes/trust.py` measured on WMT17 and WMT18: Pearson's r with judgements
+of segments, the share of system pairs that are ordered as people order them, and one slope. With d
+the difference of two systems' scores (positive: the metric prefers the first) people prefer the
+first with probability
+
+    p(d) = 1 / (1 + exp(-slope * d))
+
+fitted by maximum likelihood over all pairs of systems, so p(0) = 1/2 by symmetry. The interval of
+the slope comes from resampling language pairs (one pair: its systems).
+
+A figure belongs to settings and models: another option or another model's fingerprint is another
+metric, of which nothing is known. A language pair without figures has those of its direction (into
+English, out of English), and says so. Limits: news, and systems of 2017 and 2018; today's systems
+are nearer to each other, and harder to tell apart.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from mtgauge.data.codes import LanguagePair
+from mtgauge.metric import FloatArray
+from mtgauge.signature import Signature
+from mtgauge.stats.bootstrap import SEED, interval
+
+FILE = "trust.tsv"
+RESAMPLES = 400
+_MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors")
+_BY_LANGUAGE = (
+    "tokenize",
+    "normalized",
+    "asian_support",
+)  # settled by the language: asked for, it is an option like any other
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What is known of one metric for one language pair, or for a direction (X-en, en-X)."""
+
+    metric: str  # see `key`
+    lp: str
+    data: str
+    segments: int
+    pearson: float  # with judgements of segments; NaN: not measured
+    systems: int
+    pairs: int  # pairs of systems that people did not tie
+    accuracy: float  # share of them ordered alike
+    slope: float
+    slope_low: float
+    slope_high: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; undefined numbers are null."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "metric"}
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+
+    def sentence(self, lang: str) -> str:
+        """What is known, for people."""
+        known = []
+        if not math.isnan(self.pearson):
+            known.append(f"r = {self.pearson:.2f} with people on {self.segments:,} segments")
+        if self.pairs:
+            known.append(f"orders {self.accuracy:.0%} of {self.pairs:,} system pairs as people do")
+        where = "" if self.lp == lang else f" ({self.lp}; nothing is known of {lang} itself)"
+        return f"{', '.join(known)}, {self.data}{where}"
+
+    def chance_to_agree(self, difference: float) -> tuple[float, float, float]:
+        """How often people preferred the same system, with its interval."""
+        size = abs(difference)
+        low, high = sorted((self.slope_low, self.slope_high))
+        return _logistic(self.slope * size), _logistic(low * size), _logistic(high * size)
+
+
+def key(signature: Signature) -> str:
+    """Settings and models of a metric, without language and versions of libraries."""
+    options = {
+        k: v for k, v in signature.changed.items() if k not in _BY_LANGUAGE or k in signature.asked
+    }
+    models = {k: v for k, v in signature.versions.items() if k in _MODELS}
+    return "|".join([signature.name, *(f"{k}:{v}" for k, v in sorted((options | models).items()))])
+
+
+def known(signature: Signature, lang: str | None) -> Trust | None:
+    """What is known of these settings for this pair, else for its direction; else None."""
+    if lang is None or signature.from_file:
+        return None
+    mine = _table().get(key(signature), {})
+    pair = "-".join(LanguagePair.parse(lang).bases)
+    return mine.get(pair) or mine.get(direction(pair))
+
+
+def direction(lp: str) -> str:
+    return "X-en" if lp.endswith("-en") else "en-X" if lp.startswith("en-") else "X-Y"
+
+
+@lru_cache(maxsize=1)
+def _table() -> Mapping[str, Mapping[str, Trust]]:
+    text = resources.files("mtgauge.engine").joinpath(FILE).read_text(encoding="utf-8")
+    found: dict[str, dict[str, Trust]] = {}
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        one = parse(row)
+        found.setdefault(one.metric, {})[one.lp] = one
+    return found
+
+
+def parse(row: Mapping[str, str]) -> Trust:
+    """A line of the table; an empty cell is an undefined number."""
+    kinds = {"metric": str, "lp": str, "data": str, "segments": int, "systems": int, "pairs": int}
+    values = {
+        f.name: kinds.get(f.name, float)(row[f.name] or ("nan" if f.name not in kinds else "0"))
+        for f in fields(Trust)
+    }
+    return Trust(**values)
+
+
+# Measuring: what recipes/trust.py calls
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All pairs of systems of one language pair: metric and human difference, both signed."""
+
+    metric: FloatArray
+    human: FloatArray
+
+    @classmethod
+    def of(cls, scores: Mapping[str, float], human: Mapping[str, float]) -> Differences:
+        """Pairs that people did not tie, of systems that have both scores."""
+        both = sorted(scores.keys() & human.keys())
+        x, y = np.array([scores[s] for s in both]), np.array([human[s] for s in both])
+        i, j = np.triu_indices(len(both), 1)
+        kept = (y[i] != y[j]) & ~np.isnan(x[i] - x[j])
+        return cls((x[i] - x[j])[kept], (y[i] - y[j])[kept])
+
+    def accuracy(self) -> float:
+        """Share ordered alike; a tie of the metric is half right."""
+        if not len(self.metric):
+            return math.nan
+        alike = np.sign(self.metric) * np.sign(self.human)
+        return float(np.mean((alike + 1) / 2))
+
+
+def slope(differences: Sequence[Differences]) -> float:
+    """The maximum of sum log p(d * sign(human)) over all pairs, by Newton's method.
+
+    >>> wins, losses = Differences(np.ones(3), np.ones(3)), Differences(np.ones(1), -np.ones(1))
+    >>> round(slope([wins, losses]), 4), round(math.log(3), 4)
+    (1.0986, 1.0986)
+    """
+    d = np.concatenate([x.metric * np.sign(x.human) for x in differences])
+    scale = float(np.std(d)) if len(d) else 0.0
+    if not scale > 0 and not len(d):
+        return math.nan
+    scale = scale or float(np.abs(d).max()) or 1.0
+    d, b = d / scale, 0.0
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(b * d, -500, 500)))
+        curve = float(np.sum(d * d * p * (1 - p)))
+        if curve < 1e-9:
+            break
+        step = float(np.sum(d * (1 - p))) / curve
+        b += max(-2.0, min(2.0, step))
+        if abs(step) < 1e-10 or abs(b) > 50:  # where all pairs agree the slope has no limit
+            break
+    return b / scale
+
+
+def slope_interval(differences: Sequence[Differences], seed: int = SEED) -> tuple[float, float]:
+    """95 % of slopes over resampled language pairs; with one pair, over its resampled pairs."""
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(RESAMPLES):
+        if len(differences) > 1:
+            drawn = [differences[i] for i in rng.integers(0, len(differences), len(differences))]
+        else:
+            (one,) = differences
+            rows = rng.integers(0, len(one.metric), len(one.metric))
+            drawn = [Differences(one.metric[rows], one.human[rows])]
+        draws.append(slope(drawn))
+    low, high = interval(np.array(draws)[:, None])[0]
+    return float(low), float(high)
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-max(-700.0, min(700.0, x))))

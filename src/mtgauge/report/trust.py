@@ -1,0 +1,36 @@
+"""How far to trust a result, in sentences: what is known of each metric, and of each difference."""
+
+from __future__ import annotations
+
+from mtgauge.engine.result import MetricResult, Result
+
+
+def trust_lines(result: Result) -> list[str]:
+    """One line per metric, and one per system that was compared with the baseline."""
+    if result.lang is None:
+        return ["say the language pair (-l) to see how far each metric agrees with people there"]
+    lines = []
+    for metric in result.values():
+        if metric.unserved is not None:
+            continue
+        if metric.trust is None:
+            lines.append(f"{metric.spec}: nothing is known of these settings for {result.lang}")
+            continue
+        lines.append(f"{metric.spec}: {metric.trust.sentence(result.lang)}")
+        lines += _differences(metric, result)
+    return lines
+
+
+def _differences(metric: MetricResult, result: Result) -> list[str]:
+    lines = []
+    for name in metric:
+        found = metric.agreement(name)
+        if found is None:
+            continue
+        share, low, high = found
+        difference = metric[name].score - metric[result.baseline].score
+        lines.append(
+            f"{metric.spec}: {name} is {difference:+.3g} against {result.baseline}; people prefer "
+            f"the same system in about {share:.0%} of such pairs ({low:.0%} to {high:.0%})"
+        )
+    return lines

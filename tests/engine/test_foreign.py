@@ -1,0 +1,69 @@
+"""Scores of other tools have the same intervals and tests as ours."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mtgauge
+from mtgauge.errors import InputError, UsageError
+
+TEXTS = [f"the {word} cat sat on mat {i}" for i, word in enumerate(["old", "new"] * 15)]
+SYSTEMS = {
+    "a": [t.replace("sat", "sits") if i % 3 else t for i, t in enumerate(TEXTS)],
+    "b": [t.replace("cat", "dog") if i % 2 else t for i, t in enumerate(TEXTS)],
+}
+
+
+def test_brought_back_our_own_scores_give_the_same_result() -> None:
+    """sentbleu's system score is the mean of its segments: brought as a file it is the same."""
+    ours = mtgauge.score(SYSTEMS, references=TEXTS, metrics=["sentbleu", "wer"])
+    brought = {name: ours["sentbleu"][name].segments.tolist() for name in SYSTEMS}
+    both = mtgauge.score(
+        SYSTEMS, references=TEXTS, metrics=["sentbleu", "wer"], scores={"comet": brought}
+    )
+    assert list(both) == ["sentbleu", "wer", "comet"]
+    for name in SYSTEMS:
+        mine, theirs = both["sentbleu"][name], both["comet"][name]
+        assert theirs.score == pytest.approx(mine.score, abs=1e-12)
+        assert theirs.ci == pytest.approx(mine.ci, abs=1e-12)
+        np.testing.assert_allclose(theirs.segments, mine.segments)
+    versus = both["sentbleu"]["b"].versus
+    assert versus is not None
+    assert both["comet"]["b"].versus == versus
+    (entry,) = [m for m in both.to_dict()["metrics"] if m["name"] == "comet"]
+    assert entry["signature"] == "comet|from:file|higher_is_better:yes|lang:none"
+    assert entry["systems"]["a"]["segments"] == brought["a"]
+
+
+def test_direction_and_missing_scores() -> None:
+    scores = {"a": [1.0, math.nan, 3.0], "b": [4.0, 5.0, 6.0]}
+    three = {name: texts[:3] for name, texts in SYSTEMS.items()}
+    result = mtgauge.score(three, metrics=[], scores={"metricx": scores}, lower=["metricx"])
+    found = result["metricx"]
+    assert not found.higher_is_better
+    assert found["a"].score == 2.0
+    assert math.isnan(found["a"].segments[1])
+    assert found.notes["undefined in a"] == 1
+
+
+def test_wrong_lengths_and_names_are_refused() -> None:
+    good = {name: [0.5] * len(TEXTS) for name in SYSTEMS}
+    with pytest.raises(InputError, match=r"scores\['m'\]: m: 29 scores of b, which has 30"):
+        mtgauge.score(SYSTEMS, metrics=[], scores={"m": good | {"b": [0.5] * 29}})
+    with pytest.raises(UsageError, match="Two metrics are called 'wer'"):
+        mtgauge.score(SYSTEMS, references=TEXTS, metrics=["wer"], scores={"wer": good})
+    with pytest.raises(UsageError, match=r"--lower .*comt is not one"):
+        mtgauge.score(SYSTEMS, metrics=[], scores={"comet": good}, lower=["comt"])
+
+
+@pytest.mark.parametrize(
+    "name", ["comet", "cometkiwi", "wmt22-comet-da", "bleurt", "MetricX", "bartscore", "yisi-1"]
+)
+def test_the_error_says_how_to_bring_foreign_scores(name: str) -> None:
+    with pytest.raises(UsageError, match=r"not a metric of mtgauge.* mtgauge score --scores FILE"):
+        mtgauge.load(name)
+    with pytest.raises(UsageError, match="Did you mean 'chrf'"):
+        mtgauge.load("chrff")

@@ -1,0 +1,103 @@
+"""What is known of a metric: the table, the curve, and what a person is told."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mtgauge
+from mtgauge.engine import trust
+from mtgauge.engine.ready import make_ready
+from mtgauge.engine.trust import Differences, Trust, key, known, slope, slope_interval
+from mtgauge.metric import Task
+from mtgauge.report.trust import trust_lines
+
+BOTH = frozenset({"source", "reference"})
+ROW = Trust("chrf", "de-en", "WMT18", 500, 0.45, 16, 120, 0.8, 0.5, 0.3, 0.9)
+
+
+def signature(spec: str, lang: str = "de-en"):
+    return make_ready(spec, Task(BOTH, lang)).signature
+
+
+def test_examples_in_the_docstring() -> None:
+    assert doctest.testmod(trust).failed == 0
+
+
+def test_a_key_is_settings_and_models_not_language() -> None:
+    assert key(signature("bleu")) == key(signature("bleu", "en-zh")) == "bleu"
+    assert key(signature("bleu:tokenize=intl")) != key(signature("bleu"))
+    assert key(signature("chrf:beta=3")) == "chrf|beta:3"
+    assert "model:mtgauge-encoder" in key(signature("bertscore"))
+    assert key(signature("regressor")) != key(signature("regressor:view=hyp+src"))
+
+
+def test_the_curve_recovers_the_slope_it_was_drawn_from() -> None:
+    rng = np.random.default_rng(0)
+    d = rng.normal(size=20_000)
+    agree = rng.random(20_000) < 1 / (1 + np.exp(-1.7 * d))
+    drawn = Differences(d, np.where(agree, 1.0, -1.0))
+    assert slope([drawn]) == pytest.approx(1.7, abs=0.08)
+    small = Differences(drawn.metric[:300], drawn.human[:300])
+    low, high = slope_interval([small])
+    assert low < slope([small]) < high
+
+
+def test_a_metric_that_is_always_wrong_has_a_negative_slope() -> None:
+    found = Differences.of({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 3.0, "b": 2.0, "c": 1.0})
+    assert found.accuracy() == 0
+    assert slope([found]) < 0
+    tied = Differences.of({"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 3.0})
+    assert len(tied.metric) == 0
+    assert math.isnan(tied.accuracy())
+
+
+@given(st.floats(-1e6, 1e6))
+def test_the_chance_to_agree_is_a_probability_that_grows(difference: float) -> None:
+    share, low, high = ROW.chance_to_agree(difference)
+    assert 0.5 <= low <= share <= high <= 1
+    assert ROW.chance_to_agree(0)[0] == 0.5
+    assert share >= ROW.chance_to_agree(difference / 2)[0]
+
+
+def test_a_pair_without_figures_has_those_of_its_direction(monkeypatch) -> None:
+    rows = {"X-en": replace(ROW, lp="X-en"), "de-en": ROW}
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": rows})
+    assert known(signature("chrf"), "de-en") == ROW
+    other = known(signature("chrf", "is-en"), "is-en")
+    assert other is not None
+    assert other.lp == "X-en"
+    assert "nothing is known of is-en itself" in other.sentence("is-en")
+    assert known(signature("chrf", "en-de"), "en-de") is None
+    assert known(signature("chrf:beta=3"), "de-en") is None
+    assert known(signature("chrf"), None) is None
+
+
+def test_a_result_says_how_far_to_trust_it(monkeypatch) -> None:
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
+    right = [f"The dog number {i} barks." for i in range(8)]
+    wrong = [text.replace("barks", "sings") for text in right]
+    result = mtgauge.score(
+        {"old": wrong, "new": right},
+        references=right,
+        metrics=["chrf", "wer"],
+        lang="de-en",
+    )
+    lines = "\n".join(trust_lines(result))
+    assert "r = 0.45 with people on 500 segments" in lines
+    assert "orders 80% of 120 system pairs as people do, WMT18" in lines
+    assert "new is +" in lines
+    assert "people prefer the same system in about" in lines
+    assert "wer: nothing is known of these settings for de-en" in lines
+    content = result.to_dict()["metrics"]
+    assert content[0]["trust"]["pearson"] == 0.45
+    assert 0.5 < content[0]["systems"]["new"]["versus"]["people_agree"]["share"] <= 1
+    assert content[1]["trust"] is None
+    silent = mtgauge.score(right, references=right, metrics=["chrf"])
+    assert "say the language pair" in trust_lines(silent)[0]
