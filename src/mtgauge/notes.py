@@ -42,6 +42,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} translation does not look tokenised; tokenize=13a splits punctuation off.",
         "{n} translations do not look tokenised; tokenize=13a splits punctuation off.",
     ),
+    "untranslated": (
+        "{n} translation is not, or not wholly, in the target language and lost score by that.",
+        "{n} translations are not, or not wholly, in the target language and lost score by that.",
+    ),
     "empty": (
         "{n} translation is empty.",
         "{n} translations are empty.",

@@ -46,6 +46,14 @@ def test_words_carry_their_pieces(run, tmp_path: Path, metric: str) -> None:
     assert "dark is near" in run(f"{line} --matrix").out
 
 
+def test_an_untranslated_text_says_why_its_score_is_low(run, tmp_path: Path) -> None:
+    text = "Die Katze schläft heute auf dem warmen Ofen im alten Haus.\n"
+    (tmp_path / "s.de").write_text(text, encoding="utf-8")
+    out = run("explain -s s.de -t s.de -l de-en -m xmoverscore --segment 1").out
+    assert "of the translation is not in the target language" in " ".join(out.split())
+    assert "Nothing was found" not in out
+
+
 def test_a_picture(run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run("explain -s src.de -t a.txt -l de-en -m xmoverscore --segment 1 --plot m.svg")

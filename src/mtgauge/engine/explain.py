@@ -56,7 +56,17 @@ def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation
         return found
     score = float(metric.segment_score(metric.rows(alone))[0])
     facts = {"untranslated": round(share, 4), "score without it": found.score}
-    return replace(found, score=score, facts=found.facts | facts)
+    remark = (
+        f"{share:.0%} of the translation is not in the target language. That moves the score from "
+        f"{found.score:.4f} to {score:.4f}."
+    )
+    return replace(
+        found,
+        score=score,
+        facts=found.facts | facts,
+        remarks=(remark, *found.remarks),
+        unit=found.unit if found.findings else "",
+    )
 
 
 def _sentences(chunk: Chunk) -> dict[str, str]:
