@@ -32,11 +32,11 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.engine.demo import PAIRS, example
 from mtgauge.errors import UsageError
 from mtgauge.meta.faults import copied
 from mtgauge.text import language
-from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.text.untranslated import MARGINS, Margins, untranslated_share
 from mtgauge.text.words import unicode_words
 

@@ -8,13 +8,15 @@ missing; 130 interrupted. A closed pipe ends quietly.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from mtgauge._version import __version__
-from mtgauge.errors import MtgaugeError
+from mtgauge.errors import as_error
 
 # command: (module that has `add_arguments` and `run`, one line of help)
 COMMANDS = {
@@ -35,22 +37,46 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        _settle_streams()
     try:
         code = _run(arguments)
         sys.stdout.flush()
         return code
-    except MtgaugeError as error:
-        from mtgauge.report.writers import visible
-
-        print(f"mtgauge: {visible(str(error))}", file=sys.stderr)
-        return error.exit_code
     except KeyboardInterrupt:
         print("mtgauge: interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader has gone; keep Python from complaining when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader has gone
         return 0
+    except Exception as fault:
+        from mtgauge.report.writers import visible
+
+        error = as_error(fault)
+        if error is None:
+            raise
+        print(f"mtgauge: {visible(str(error))}", file=sys.stderr)
+        if isinstance(fault, OSError):
+            _forget_output()  # what is left to write cannot be written
+        return error.exit_code
+
+
+def _settle_streams() -> None:
+    """SIGTERM ends a run as Ctrl-C does, so that copies are removed; closed streams are nothing."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _forget_output() -> None:
+    """Keep Python from complaining when it closes standard output."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
@@ -76,7 +102,7 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
             help=text,
-            description=text[0].upper() + text[1:] + ".",
+            description=text[0].upper() + text[1:] + ("" if text.endswith("?") else "."),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == wanted:

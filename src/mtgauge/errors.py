@@ -12,6 +12,7 @@ command line prints it and exits with `exit_code`; Python callers catch the clas
 
 from __future__ import annotations
 
+import errno
 from os import PathLike
 
 
@@ -53,3 +54,37 @@ class ResourceError(MtgaugeError):
 
 class LanguageError(ResourceError):
     """A metric cannot serve a language. A run says so in that cell and goes on."""
+
+
+def as_error(fault: Exception) -> MtgaugeError | None:
+    """A fault of the machine or of damaged data as one sentence; None: a fault of ours.
+
+    Readers name file and line themselves. This is the last net, for what a library meets under way:
+    a full disk, a file that may not be read, a damaged archive or database, too little memory.
+    """
+    if isinstance(fault, MtgaugeError):
+        return fault
+    if isinstance(fault, MemoryError):
+        return ResourceError(
+            "There is not enough memory for this. Give fewer or shorter segments, or more memory."
+        )
+    if isinstance(fault, RecursionError):
+        return InputError("the data is nested too deep to be read")
+    if isinstance(fault, OSError):
+        remedy = {
+            errno.ENOSPC: "Make room and run it again: what was finished is kept.",
+            errno.EFBIG: "The limit on the size of a file is too low here.",
+            errno.EACCES: "Check who may read and write there.",
+        }.get(fault.errno or 0, "")
+        reason = (fault.strerror or str(fault) or type(fault).__name__).lower()
+        return InputError(reason, file=fault.filename, remedy=remedy)
+    if (type(fault).__module__, type(fault).__name__) in _DAMAGE or _is_database(fault):
+        return InputError(f"damaged data ({fault})", remedy="Fetch or make the file again.")
+    return None
+
+
+_DAMAGE = {("zlib", "error"), ("_lzma", "LZMAError"), ("_csv", "Error")}
+
+
+def _is_database(fault: Exception) -> bool:
+    return any(base.__module__ == "sqlite3" for base in type(fault).__mro__)

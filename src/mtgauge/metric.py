@@ -33,6 +33,14 @@ A metric is settled before it scores: `resolve(task)` gets the sides and languag
 returns a new metric in which every `auto` has its value. After that nothing about it changes, and
 its signature is known before the first segment. `engine/ready.py` does this for every command. A
 metric that is used without it answers `auto` batch by batch, and stays as it is.
+
+Two things are done here for all metrics, in `rows`: an empty hypothesis gets the worst score, and
+so does a hypothesis that was left untranslated, as far as it was:
+
+    score = (1 - u) score + u worst            u: its untranslated share (text/untranslated.py)
+
+The second is for metrics that read the source, which a copy is nearest to: they have the option
+`untranslated: Untranslated` (`worst`; `keep` leaves the score, for research).
 """
 
 from __future__ import annotations
@@ -40,9 +48,9 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +62,7 @@ from mtgauge.errors import LanguageError, UsageError
 from mtgauge.options import declared
 
 FloatArray = NDArray[np.float64]
+Untranslated = Literal["worst", "keep"]  # the option of metrics that read the source
 
 
 @dataclass(frozen=True)
@@ -220,6 +229,18 @@ class Metric:
         raise NotImplementedError
 
     def rows(self, batch: Segments) -> FloatArray:
+        """Statistics in which empty and untranslated hypotheses are as bad as can be."""
+        table = self.filled_rows(batch)
+        shares = self.untranslated_shares(batch)
+        touched = np.flatnonzero(shares)
+        if len(touched):
+            self.notes["untranslated"] += len(touched)
+            table = table.copy()
+            part = batch.take(touched.tolist())
+            table[touched] = self.lowered(table[touched], shares[touched], part)
+        return table
+
+    def filled_rows(self, batch: Segments) -> FloatArray:
         """Statistics in which an empty hypothesis has the worst row, where one is declared."""
         worst = self.worst_row
         filled = [i for i, text in enumerate(batch.hypotheses) if not is_blank(text)]
@@ -229,6 +250,34 @@ class Metric:
         if filled:
             table[filled] = self.statistics(batch.take(filled))
         return table
+
+    def untranslated_shares(self, batch: Segments) -> FloatArray:
+        """By how much each score is lowered; all 0 where the metric does not read the source."""
+        sides = Task.of(batch).sides
+        asked = self.params().get("untranslated") == "worst"
+        if not asked or batch.sources is None or not self.reads_source(sides):
+            return np.zeros(len(batch))
+        from mtgauge.text.guard import shares
+
+        return shares(batch.sources, batch.hypotheses, batch.lang)
+
+    def reads_source(self, sides: frozenset[str]) -> bool:
+        """Whether scores depend on the source in a run with these sides."""
+        return "source" in self.needs
+
+    def lowered(self, rows: FloatArray, shares: FloatArray, batch: Segments) -> FloatArray:
+        """Rows of hypotheses of which these shares are untranslated: (1 - u) row + u worst row.
+
+        Where no worst row is declared it is that of an empty hypothesis beside the same texts.
+        """
+        worst = self.worst_row
+        if worst is None:
+            worst = self.statistics(replace(batch, hypotheses=[""] * len(batch)))
+        mixed = rows + shares[:, None] * (worst - rows)
+        if self.columns != ("score",):
+            return mixed
+        # an unbounded score may lie below the worst that its metric declares
+        return np.minimum(rows, mixed) if self.higher_is_better else np.maximum(rows, mixed)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return np.asarray(rows[:, 0], dtype=np.float64)

@@ -57,7 +57,8 @@ def test_whole_texts() -> None:
     assert of("empty") == ""
     assert of("doubled") == f"{HOUSE.translation} {HOUSE.translation}"
     assert of("doubled", BANK) == BANK.translation * 2
-    assert of("other-language", foreign=["La maison est vide."]) == "La maison est vide."
+    foreign = ["Vide.", "La maison est vide depuis hier."]
+    assert of("other-language", foreign=foreign) == foreign[1], "a word is no text"
     assert of("unrelated") in OTHERS
     assert make("copy", Good(" ", "Text.", DE_EN)) is None
     assert make("other-language", HOUSE) is None

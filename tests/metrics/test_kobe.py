@@ -110,8 +110,48 @@ def test_names_do_not_make_a_translation_foreign() -> None:
 def test_text_left_in_the_source_language_keeps_nothing() -> None:
     text = "Die Kanzlerin war gestern mit 20 Freunden in Berlin und danach in Prag."
     batch = Segments([text], sources=[text], lang="de-en")
-    assert load("kobe").statistics(batch)[0].tolist() == [0, 3, 0]
-    assert load("kobe:filter_language=off").statistics(batch)[0, 0] == 3
+    assert load("kobe").rows(batch)[0, :2].tolist() == [0, 3]
+    assert load("kobe:untranslated=keep").rows(batch)[0, 0] == 3
+    assert load("kobe:untranslated=keep,filter_language=on").rows(batch)[0].tolist() == [0, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("zh-en", "2019年5月，Anna在北京买了3本书。"),
+        ("ja-en", "2019年5月にAnnaは東京で3冊の本を買いました。"),
+    ],
+)
+@pytest.mark.parametrize("spec", ["kobe", "kobe:preset=paper,untranslated=keep"])
+def test_short_text_without_spaces_left_untranslated_keeps_nothing(
+    spec: str, lang: str, text: str
+) -> None:
+    metric = load(spec)
+    batch = Segments([text], sources=[text], lang=lang)
+    assert metric.segment_score(metric.rows(batch))[0] == 0
+    kept = load(spec.split(":")[0] + ":untranslated=keep,filter_language=off")
+    assert kept.segment_score(kept.rows(batch))[0] > 0.5, "there is something to keep"
+
+
+@pytest.mark.parametrize("measure", ["recall", "precision", "f1"])
+def test_a_partial_copy_is_lowered_by_its_share(measure: str) -> None:
+    source = "Anna Schmidt fuhr gestern mit ihren Freunden nach Prag und kaufte dort 20 Bücher."
+    half = "Anna Schmidt went to Prague mit ihren Freunden nach Prag und kaufte dort 20 Bücher."
+    good = "Anna Schmidt went to Prague yesterday with her friends and bought 20 books there."
+    batch = Segments([half, good], sources=[source, source], lang="de-en")
+    guarded, kept = (
+        load(f"kobe:measure={measure}"),
+        load(f"kobe:measure={measure},untranslated=keep"),
+    )
+    (share, nothing) = guarded.untranslated_shares(batch)
+    assert 0.4 < share < 0.8
+    assert nothing == 0
+    rows, plain = guarded.rows(batch), kept.rows(batch)
+    before, after = kept.segment_score(plain), guarded.segment_score(rows)
+    assert after[0] == pytest.approx((1 - share) * before[0])
+    assert after[1] == before[1]
+    assert guarded.notes["untranslated"] == 1
+    np.testing.assert_array_equal(rows[:, 1:], plain[:, 1:])
 
 
 def test_switches() -> None:

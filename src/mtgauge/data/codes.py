@@ -154,11 +154,20 @@ def bases(lang: str | None) -> tuple[str | None, str | None]:
 @lru_cache(maxsize=64)
 def foreign_letter(scripts: frozenset[str]) -> Any:
     """A pattern of one letter that belongs to another script than these."""
+    return _letter(scripts | {"Common", "Inherited"}, "^")
+
+
+@lru_cache(maxsize=64)
+def own_letter(scripts: frozenset[str]) -> Any:
+    """A pattern of one letter that belongs to one of these scripts."""
+    return _letter(scripts, "")
+
+
+def _letter(scripts: frozenset[str], but: str) -> Any:
     import regex
 
-    named = sorted(scripts | {"Common", "Inherited"})
-    kept = "".join(rf"\p{{Script={script}}}" for script in named)
-    return regex.compile(rf"[^{kept}\P{{L}}]")
+    named = "".join(rf"\p{{Script={script}}}" for script in sorted(scripts))
+    return regex.compile(rf"(?=\p{{L}})[{but}{named}]")
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ idf) sees all of them, as it does when it scores. `segment` counts from 1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from mtgauge.data import checks
@@ -18,7 +19,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.local import CHUNK, references_per_segment, task_of
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import Explanation
+from mtgauge.metric import Explanation, Metric
 from mtgauge.metrics.kobe import Kobe
 
 
@@ -43,7 +44,18 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
     if chunk is None:
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
-    return ready.metric.explain(Segments(texts, chunk.sources, chunk.references, lang))
+    alone = Segments(texts, chunk.sources, chunk.references, lang)
+    return _lowered(ready.metric.explain(alone), ready.metric, alone)
+
+
+def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation:
+    """The explanation with the score that a run prints, and what lowered it."""
+    share = float(metric.untranslated_shares(alone)[0])
+    if not share:
+        return found
+    score = float(metric.segment_score(metric.rows(alone))[0])
+    facts = {"untranslated": round(share, 4), "score without it": found.score}
+    return replace(found, score=score, facts=found.facts | facts)
 
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:

@@ -22,6 +22,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mtgauge.data.codes import LanguagePair
 from mtgauge.errors import UsageError
@@ -33,7 +34,7 @@ _CLAUSE_END = re.compile(r"[,;:，；：、—–](?=\s|[^\d\s])")
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _AS_CYRILLIC = "абцдефгхийклмнопкрстувшхиз"
 _CYRILLIC = str.maketrans(_LATIN + _LATIN.upper(), _AS_CYRILLIC + _AS_CYRILLIC.upper())
-_FEWEST = 5  # units in a text of which a part is taken away
+_FEWEST = 5  # units in a text of which a part is taken away, or that is copied
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,8 @@ def copied(source: str, translation: str, share: float, draw: random.Random) -> 
 
 @_fault("copy")
 def _copy(good: Good, around: _Around) -> str | None:
-    return good.source if good.source.strip() else None
+    """Not of a few words, which may be names: a right translation of themselves."""
+    return good.source if len(_units(good.source)) >= _FEWEST else None
 
 
 def _copy_of(share: float) -> Fault:
@@ -147,7 +149,8 @@ for _percent in (75, 50, 25):
 
 @_fault("other-language")
 def _other_language(good: Good, around: _Around) -> str | None:
-    return around.draw.choice(around.foreign) if around.foreign else None
+    long = [text for text in around.foreign if len(_units(text)) >= _FEWEST]
+    return around.draw.choice(long) if long else None
 
 
 @_fault("empty")
@@ -223,6 +226,7 @@ def _clause_from_elsewhere(good: Good, around: _Around) -> str | None:
     return "".join(mixed).replace("  ", " ").strip(" ,;:，；：、")
 
 
+@lru_cache(maxsize=100_000)  # every text lends its clauses to all others
 def _clauses(text: str) -> list[str]:
     """The text cut after its commas and the like; no clause is shorter than three words."""
     parts, start = [], 0

@@ -33,7 +33,7 @@ from mtgauge.data import readers
 from mtgauge.data.segments import Segments
 from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
-from mtgauge.engine.ready import make_ready
+from mtgauge.engine.ready import Ready, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Task
 from mtgauge.signature import Signature
@@ -110,20 +110,29 @@ def probe(
     if not len(sources) == len(references) == len(worse):
         raise UsageError("A probe needs as many references and worse texts as sources.")
     ready = make_ready(spec, Task(frozenset({"source"}), lang))
-    metric, size = ready.metric, len(sources)
+    size = len(sources)
     batch = Segments([*references, *worse], [*sources, *sources], None, lang)
-    parts = []
-    for start in range(0, 2 * size, local.CHUNK):
-        chunk = batch.take(range(start, min(start + local.CHUNK, 2 * size)))
+    scores = segment_scores(ready, batch, cache, progress)
+    d = scores[size:] - scores[:size]
+    return Probe(name, spec, ready.signature, lang, d, coverage)
+
+
+def segment_scores(
+    ready: Ready,
+    batch: Segments,
+    cache: RowCache | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> FloatArray:
+    """Scores turned so that higher is better, in chunks, through the cache."""
+    metric, parts = ready.metric, []
+    for start in range(0, len(batch), local.CHUNK):
+        chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
         rows = metric.rows(chunk) if cache is None else cache.rows(ready, chunk)
         parts.append(metric.segment_score(rows))
         if progress is not None:
             progress(len(chunk))
     scores = np.concatenate(parts) if parts else np.empty(0)
-    if not metric.higher_is_better:
-        scores = -scores
-    d = scores[size:] - scores[:size]
-    return Probe(name, spec, ready.signature, lang, d, coverage)
+    return scores if metric.higher_is_better else -scores
 
 
 # Worse texts

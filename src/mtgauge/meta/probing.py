@@ -2,8 +2,10 @@
 
     pairs = human_translations(["judged.tsv.gz"], lang="de-en")
     run("reorder", pairs, ["xmoverscore"])          -> one `Probe` per metric and language pair
+    run_robust(pairs, ["xmoverscore"])              -> one `Robust` per fault, metric and pair
 
-`mtgauge.probe` is these two calls. What a probe measures is told in `mtgauge.meta.probes`.
+`mtgauge.probe` is these calls. What a probe measures is told in `mtgauge.meta.probes` and
+`mtgauge.meta.robust`.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from mtgauge.engine.ready import check_device
 from mtgauge.errors import UsageError
 from mtgauge.meta import probes
 from mtgauge.meta.probes import Dictionary, Probe
+from mtgauge.meta.robust import Robust, Worse, robust
 from mtgauge.stats.bootstrap import SEED
 
-Kind = Literal["w2w", "reorder"]
+Kind = Literal["w2w", "reorder", "robust"]
 
 
 def human_translations(
@@ -32,14 +35,22 @@ def human_translations(
     *,
     sources: Sequence[str] | None = None,
     references: Sequence[str] | None = None,
+    translations: Sequence[str] | None = None,
     lang: str | None = None,
     unescape: bool = False,
     limit: int | None = None,
 ) -> list[Segments]:
-    """Sources with their human translation as the hypothesis, each segment once, by pair."""
+    """Sources with their human translation as the hypothesis, each segment once, by pair.
+
+    `translations` are other good ones: they are the hypotheses then, and the references references.
+    """
     pair = None if lang is None else checks.language_pair(lang)
     if limit is not None and limit < 1:
         raise UsageError("--limit must be positive.")
+    if translations is not None:
+        if sources is None or references is None or data:
+            raise UsageError("-t goes with -s SRC and -r REF.")
+        return [_beside_references(sources, references, translations, pair, unescape, limit)]
     found: list[tuple[str | None, list[tuple[str, str]]]] = []
     if sources is not None or references is not None:
         if sources is None or references is None or data:
@@ -63,6 +74,26 @@ def human_translations(
     ]
 
 
+def _beside_references(
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Sequence[str],
+    lang: str | None,
+    unescape: bool,
+    limit: int | None,
+) -> Segments:
+    """Translations with their sources and references, each a list of equal length."""
+    corpus = Corpus.from_lists({"translations": translations}, sources, references)
+    (chunk,) = corpus.chunks(len(translations))
+    clean = checks.unescape if unescape else str
+    return Segments(
+        [clean(text) for text in translations[:limit]],
+        [clean(text) for text in sources[:limit]],
+        [tuple(map(clean, row)) for row in (chunk.references or [])[:limit]],
+        lang,
+    )
+
+
 def run(
     kind: Kind,
     translations: Sequence[Segments],
@@ -76,13 +107,11 @@ def run(
     """One result per metric, language pair and way to make the text worse."""
     if kind not in get_args(Kind):
         raise UsageError(f"There is no probe {kind!r}. There are: {', '.join(get_args(Kind))}.")
-    if isinstance(metrics, str) or not metrics:
-        raise UsageError('metrics is a list of specs, for example ["xmoverscore", "cosine"].')
+    _check_metrics(metrics)
     if kind == "w2w" and dictionary is None:
         raise UsageError("The w2w probe translates word by word: give --dictionary FILE (MUSE).")
     if dictionary is not None and len(translations) > 1:
         raise UsageError("A dictionary is for one language pair: choose it with -l, e.g. -l de-en.")
-    check_device(registry.load(spec) for spec in metrics)
     words = None if dictionary is None else probes.read_dictionary(dictionary)
     return [
         probes.probe(
@@ -100,6 +129,37 @@ def run(
         for name, worse, coverage in _worse(kind, batch, words, seed)
         for spec in metrics
     ]
+
+
+def run_robust(
+    goods: Sequence[Segments],
+    metrics: Sequence[str],
+    *,
+    faults: Sequence[str] | None = None,
+    worse: Worse | None = None,
+    seed: int = SEED,
+    cache: RowCache | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Robust]:
+    """One result per language pair, fault and metric."""
+    _check_metrics(metrics)
+    if worse and len(goods) != 1:
+        raise UsageError("--worse goes line by line with the texts of -s SRC and -r REF.")
+    for spec in metrics:
+        if any("reference" in registry.load(spec).needs and not b.references for b in goods):
+            raise UsageError(
+                f"{spec} compares with the reference, which is the good version here. Give another "
+                "good translation with -t FILE, beside -s SRC and -r REF."
+            )
+    return robust(
+        goods, metrics, chosen=faults, worse=worse, seed=seed, cache=cache, progress=progress
+    )
+
+
+def _check_metrics(metrics: Sequence[str]) -> None:
+    if isinstance(metrics, str) or not metrics:
+        raise UsageError('metrics is a list of specs, for example ["xmoverscore", "cosine"].')
+    check_device(registry.load(spec) for spec in metrics)
 
 
 def _worse(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from mtgauge.data.codes import Language
@@ -89,6 +89,7 @@ def redated(text: str, language: Language, draw: random.Random) -> str | None:
     return _replaced(text, *draw.choice(changes)) if changes else None
 
 
+@lru_cache(maxsize=100_000)  # every text lends its names to all others
 def _names(text: str, language: Language) -> list[tuple[int, int]]:
     """Spans of words with a capital inside a sentence, without titles, months and weekdays."""
     no_names = _TITLES.union(*_calendar().get(language.base, []))

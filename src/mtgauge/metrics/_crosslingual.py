@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.remap.maps import Remap, find_remap
-from mtgauge.metric import FloatArray, Task
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions, LanguageModelTerm
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.options import Range, Unless
@@ -23,6 +23,7 @@ REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
 
 class CrossLingualOptions(LanguageModelOptions, total=False):
     lm_weight: Annotated[float | None, Range(), HAS_MODEL]
+    untranslated: Untranslated | None
     remap: str | None
     remap_side: Annotated[Literal["source", "both"] | None, Unless("remap", "none")]
     remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")]

@@ -54,6 +54,7 @@ _PAPER = {
     "lm_prior": 0.0,
     "unescape": False,
     "lowercase": "off",
+    "untranslated": "keep",
 }
 LM_PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -65,6 +66,7 @@ LM_PRESETS: dict[str, dict[str, Any]] = {
         "lm_prior": 0.0,
         "unescape": True,
         "lowercase": "auto",
+        "untranslated": "worst",
     },
     "paper2020": _PAPER,
     "repo2021": _PAPER,

@@ -21,7 +21,7 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Metric, Task
+from mtgauge.metric import Explanation, FloatArray, Metric, Task, Untranslated
 from mtgauge.metrics._references import MultiReference
 
 Scale = Literal["z", "100"]
@@ -40,11 +40,19 @@ class TrainedMetric(Metric):
     cost = "encoder"
     tolerance = 2e-3  # int8 activations round differently when a batch's padding changes
 
-    def __init__(self, model: str, view: str, scale: Scale, multi_ref: MultiReference) -> None:
+    def __init__(
+        self,
+        model: str,
+        view: str,
+        scale: Scale,
+        multi_ref: MultiReference,
+        untranslated: Untranslated,
+    ) -> None:
         self.model = model
         self.view = view
         self.scale = scale
         self.multi_ref = multi_ref
+        self.untranslated = untranslated
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -14,8 +14,10 @@ is left out of the mean of that segment.
 
 The default's figures are those of WMT15 and WMT16: `mtgauge train blend --train da15.tsv.gz
 da16.tsv.gz` prints them, and the same with `--components kobe xmoverscore` or any others gives the
-specification of another blend. Known limits: what a component needs, the blend needs; means of
-z-scores have no natural unit, so compare them only under one signature.
+specification of another blend. If one component reads the source, an untranslated hypothesis gets
+the worst of all components (`untranslated=worst`), whatever their presets say. Known limits: what
+a component needs, the blend needs; means of z-scores have no natural unit, so compare them only
+under one signature.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Metric, Task
+from mtgauge.metric import FloatArray, Metric, Task, Untranslated
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
@@ -45,11 +47,13 @@ class Blend(Metric):
         centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8873),
         scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2526),
         weights: Annotated[tuple[float, ...], Range(0)] = (0.5684, 0.0587),
+        untranslated: Untranslated = "worst",
     ) -> None:
         self.components = components
         self.centres = centres
         self.scales = scales
         self.weights = weights
+        self.untranslated = untranslated
 
     def check(self) -> None:
         super().check()
@@ -60,6 +64,8 @@ class Blend(Metric):
             )
         if any(registry.split_spec(spec)[0] == self.name for spec in self.components):
             raise UsageError("blend: a blend cannot be a component of a blend.")
+        if any("untranslated" in registry.split_spec(spec)[1] for spec in self.components):
+            raise UsageError("blend: untranslated is for all components alike: blend:untranslated.")
         self._parts()
 
     def resolve(self, task: Task) -> Self:
@@ -135,10 +141,18 @@ class Blend(Metric):
     def statistics(self, batch: Segments) -> FloatArray:
         blocks = []
         for part in self._parts():
-            blocks.append(part.rows(batch))
+            blocks.append(part.filled_rows(batch))
             self.notes.update(part.notes)
             part.notes.clear()
         return np.concatenate(blocks, axis=1)
+
+    def reads_source(self, sides: frozenset[str]) -> bool:
+        return any(part.reads_source(sides) for part in self._parts())
+
+    def lowered(self, rows: FloatArray, shares: FloatArray, batch: Segments) -> FloatArray:
+        """Every component is lowered, those that do not read the source too."""
+        split = zip(self._parts(), self._split(rows), strict=True)
+        return np.concatenate([p.lowered(r, shares, batch) for p, r in split], axis=1)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         split = self._split(rows)

@@ -68,6 +68,10 @@ class Cosine(CrossLingualMetric):
         given = self.has_lm and self.options.lm_given == "source"
         return frozenset({self.against, "source"} if given else {self.against})
 
+    def reads_source(self, sides: frozenset[str]) -> bool:
+        given = self.has_lm and self.lm_term.given(sides) == "source"
+        return given or self.against == "source"
+
     @property
     def uses_device(self) -> bool:
         return super().uses_device or not (

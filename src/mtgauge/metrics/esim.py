@@ -28,7 +28,7 @@ from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
 from mtgauge.encode.batches import token_batches
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray, Task
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 from mtgauge.metrics._trained import Scale, TrainedMetric
 from mtgauge.options import When
@@ -51,8 +51,9 @@ class ContextMetric(TrainedMetric):
         view: Literal["ref", "src"] = "ref",
         scale: Scale = "z",
         multi_ref: Annotated[MultiReference, When("view", "ref")] = "best",
+        untranslated: Annotated[Untranslated, When("view", "src")] = "worst",
     ) -> None:
-        super().__init__(model, view, scale, multi_ref)
+        super().__init__(model, view, scale, multi_ref, untranslated)
 
     @property
     def needs(self) -> frozenset[str]:

@@ -20,13 +20,13 @@ function of length. An empty text has the value -20 by default (0 in the publish
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Task
+from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import (
     LM_PRESETS,
     OFF,
@@ -34,7 +34,7 @@ from mtgauge.metrics._language_model import (
     LanguageModelTerm,
 )
 from mtgauge.metrics._presets import Case, PresetMetric, settled_case
-from mtgauge.options import group_values
+from mtgauge.options import When, group_values
 from mtgauge.registry import metric
 
 
@@ -54,9 +54,11 @@ class Fluency(PresetMetric):
         preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
         unescape: bool | None = None,
         lowercase: Case | None = None,
+        untranslated: Annotated[Untranslated | None, When("lm_given", "source", "auto")] = None,
         **lm: Unpack[LanguageModelOptions],
     ) -> None:
         self.preset, self.unescape, self.lowercase = preset, unescape, lowercase
+        self.untranslated = untranslated
         self.__dict__.update(group_values(LanguageModelOptions, lm))
 
     def check(self) -> None:
@@ -67,6 +69,9 @@ class Fluency(PresetMetric):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"source"} if self.options.lm_given == "source" else ())
+
+    def reads_source(self, sides: frozenset[str]) -> bool:
+        return self.term.given(sides) == "source"
 
     @property
     def uses_device(self) -> bool:

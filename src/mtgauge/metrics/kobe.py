@@ -13,12 +13,15 @@ outside the knowledge base are entities too.
     load("kobe:kb=my.sqlite,against=reference")
 
 A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
-counted in the notes. Known limits: people are found by spelling and sound, not by identity; the
-penalty is the paper's only guard against invented entities (`measure=f1` is a stricter one).
+counted in the notes. Of a translation whose share u is untranslated, 1 - u of the matches count:
+the segment's score is 1 - u times as high, and it keeps its weight in the sums. Known limits:
+people are found by spelling and sound, not by identity; the penalty is the paper's only guard
+against invented entities (`measure=f1` is a stricter one).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -35,13 +38,16 @@ from mtgauge.knowledge.link.agreement import (
     matches_by_sound,
 )
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.metric import Explanation, FloatArray, Link, Task
+from mtgauge.metric import Explanation, FloatArray, Link, Task, Untranslated
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.options import When
 from mtgauge.registry import metric
+from mtgauge.text.words import UNSPACED
 
 Pair = tuple[str, str]
 _TELLING_WORDS = 5  # the language of a shorter text is a guess
+_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\S)+")
+_UNSPACED_WORD = 0.5  # words in a character of a script without spaces
 _REPEATED = 0.5  # share of words that a text left in the source language has from its source
 _KEPT_TEXTS = 100_000
 _NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
@@ -66,8 +72,18 @@ class Kobe(PresetMetric):
     paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
     columns = ("matches", "source_entities", "candidate_entities")
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "default": {"numbers": True, "names": True},
-        "paper": {"numbers": False, "names": False},
+        "default": {
+            "numbers": True,
+            "names": True,
+            "untranslated": "worst",
+            "filter_language": False,
+        },
+        "paper": {
+            "numbers": False,
+            "names": False,
+            "untranslated": "keep",
+            "filter_language": True,
+        },
     }
 
     def __init__(
@@ -78,7 +94,8 @@ class Kobe(PresetMetric):
         preset: Literal["default", "paper"] = "default",
         numbers: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
         names: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
-        filter_language: bool = True,
+        untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
+        filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
         annotations: str | None = None,
         weights: tuple[str, ...] = (),
     ) -> None:
@@ -88,6 +105,7 @@ class Kobe(PresetMetric):
         self.preset = preset
         self.numbers = numbers
         self.names = names
+        self.untranslated = untranslated
         self.filter_language = filter_language
         self.annotations = annotations
         self.weights = weights
@@ -146,6 +164,10 @@ class Kobe(PresetMetric):
             row[:] = kept, kept + lost, mine + more
         self.notes["no_entities"] += int((rows[:, 1] == 0).sum())
         return rows
+
+    def lowered(self, rows: FloatArray, shares: FloatArray, batch: Segments) -> FloatArray:
+        """Fewer matches; what either side mentions stays, and with it the penalty."""
+        return rows * np.column_stack([1 - shares, np.ones((len(rows), 2))])
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return self._score(rows)
@@ -270,7 +292,7 @@ class Kobe(PresetMetric):
 
         Such a translation repeats words of its source; only those that do are identified.
         """
-        if not self.filter_language or lang[0] == lang[1]:
+        if not self.options.filter_language or lang[0] == lang[1]:
             return set()
         copies = [pair for pair in pairs if _repeats(*pair)]
         if not copies:
@@ -350,12 +372,12 @@ class Kobe(PresetMetric):
 
 def _repeats(source: str, text: str) -> bool:
     """Whether enough of a text stands in its source to ask for its language."""
-    words = text.split()
-    if len(words) < _TELLING_WORDS and len(text) <= 60:
-        return False
-    units = set(words) if len(words) >= _TELLING_WORDS else set(text)
-    theirs = set(source.split()) if len(words) >= _TELLING_WORDS else set(source)
-    return len(units & theirs) >= _REPEATED * len(units)
+    words = _WORD.findall(text)
+    length = sum(_UNSPACED_WORD if re.match(f"[{UNSPACED}]", word) else 1.0 for word in words)
+    units = set(words)
+    return length >= _TELLING_WORDS and (
+        len(units.intersection(_WORD.findall(source))) >= _REPEATED * len(units)
+    )
 
 
 def entity_count_penalty(source: FloatArray, candidate: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ from mtgauge.encode.batches import token_batches
 from mtgauge.encode.model_folder import read_tokenizer
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import LanguageError, ResourceError, UsageError
-from mtgauge.metric import FloatArray, Task
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each, sources_of
 from mtgauge.metrics._trained import Scale, TrainedMetric
 from mtgauge.models import shipped
@@ -65,14 +65,18 @@ class Regressor(TrainedMetric):
         view: View = "auto",
         scale: Scale = "z",
         multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best",
+        untranslated: Annotated[Untranslated, Unless("view", "hyp+ref")] = "worst",
     ) -> None:
-        super().__init__(model, view, scale, multi_ref)
+        super().__init__(model, view, scale, multi_ref, untranslated)
 
     @property
     def needs(self) -> frozenset[str]:
         """With `view=auto` nothing in particular, but one of the two."""
         wanted = {"source": "src", "reference": "ref"}
         return frozenset(name for name, short in wanted.items() if short in self.view)
+
+    def reads_source(self, sides: frozenset[str]) -> bool:
+        return "src" in self._view(sides)
 
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)

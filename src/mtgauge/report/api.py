@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
@@ -23,6 +23,7 @@ from mtgauge.engine.result import data_frame
 from mtgauge.errors import UsageError
 from mtgauge.meta import probing, study, tables
 from mtgauge.meta.probes import Probe
+from mtgauge.meta.robust import Robust, Worse
 from mtgauge.meta.scoring import Level
 from mtgauge.meta.significance import Test
 from mtgauge.meta.slices import By
@@ -129,6 +130,45 @@ class Probes:
         return self.render()
 
 
+@dataclass(frozen=True)
+class Robustness:
+    """What `mtgauge.probe("robust", ...)` returns: one row per language pair, fault and metric."""
+
+    rows: list[Robust]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [row.to_dict() for row in self.rows]}
+
+    def to_pandas(self) -> Any:
+        """A data frame with one row per language pair, fault and metric."""
+        return data_frame(row.to_dict() for row in self.rows)
+
+    def render(self, format: str = "table") -> str:
+        """Text in one of `writers.FORMATS`: one column per metric."""
+        return probe_text.render_robust(self.rows, format)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+@overload
+def probe(
+    kind: Literal["robust"],
+    data: study.Data | Sequence[study.Data] = ...,
+    metrics: Sequence[str] = ...,
+    **options: Any,
+) -> Robustness: ...
+
+
+@overload
+def probe(
+    kind: Literal["w2w", "reorder"],
+    data: study.Data | Sequence[study.Data] = ...,
+    metrics: Sequence[str] = ...,
+    **options: Any,
+) -> Probes: ...
+
+
 def probe(
     kind: probing.Kind,
     data: study.Data | Sequence[study.Data] = (),
@@ -136,24 +176,53 @@ def probe(
     *,
     sources: Sequence[str] | None = None,
     references: Sequence[str] | None = None,
+    translations: Sequence[str] | None = None,
     lang: str | None = None,
     dictionary: str | Path | None = None,
+    faults: Sequence[str] | None = None,
+    worse: Worse | None = None,
     limit: int | None = None,
     unescape: bool = False,
     seed: int = SEED,
     cache: RowCache | str | Path | None = None,
     progress: study.Progress | None = None,
-) -> Probes:
-    """How often a metric without references prefers a worse text to the human translation.
+) -> Probes | Robustness:
+    """How often a metric prefers a worse text to a good translation.
 
-    `kind` is "w2w" (word by word through a `dictionary`) or "reorder". Texts come from judged
-    `data`, or from the lists `sources` and `references`; `limit` takes the first so many.
+    `kind` is "w2w" (word by word through a `dictionary`), "reorder", or "robust" (versions with
+    known `faults`, all by default, and `worse`: {name: your own versions, one per segment, "" for
+    none}). Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
+    takes the first so many. The good version is the reference, or with "robust" one of
+    `translations`, which metrics that compare with the reference need.
     """
     items = [data] if isinstance(data, str | Path | Judgements) else list(data)
     texts = probing.human_translations(
-        items, sources=sources, references=references, lang=lang, unescape=unescape, limit=limit
+        items,
+        sources=sources,
+        references=references,
+        translations=translations,
+        lang=lang,
+        unescape=unescape,
+        limit=limit,
     )
     with _opened(cache) as store:
+        if kind == "robust":
+            if dictionary is not None:
+                raise UsageError("A dictionary is for the probes w2w and reorder.")
+            cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
+            return Robustness(
+                probing.run_robust(
+                    texts,
+                    metrics,
+                    faults=faults,
+                    worse=cut,
+                    seed=seed,
+                    cache=store,
+                    progress=progress,
+                )
+            )
+        if worse or faults or translations is not None:
+            raise UsageError("Faults and texts of your own are for the probe robust.")
         rows = probing.run(
             kind, texts, metrics, dictionary=dictionary, seed=seed, cache=store, progress=progress
         )

@@ -1,11 +1,12 @@
-"""Probes as text: a table of shares, and histograms of the d-statistic."""
+"""Probes as text: tables of shares, and histograms of the d-statistic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from mtgauge.meta.probes import Probe
-from mtgauge.report.writers import draw, fixed, json_text, visible
+from mtgauge.meta.robust import ALL, Robust
+from mtgauge.report.writers import draw, escape, fixed, json_text, visible
 
 
 def render(found: Sequence[Probe], format: str) -> str:
@@ -28,6 +29,38 @@ def render(found: Sequence[Probe], format: str) -> str:
             ]
         )
     return draw(grid, format) + "\n"
+
+
+def render_robust(found: Sequence[Robust], format: str) -> str:
+    """One row per language pair and fault, one column per metric, in one of `writers.FORMATS`."""
+    if format == "json":
+        return json_text({"rows": [row.to_dict() for row in found]})
+    metrics = list(dict.fromkeys(row.metric for row in found))
+    cells = {(row.lp, row.fault, row.metric): row for row in found}
+    cases = {(row.lp, row.fault): row.cases for row in found}
+    grid = [["fault", "lp", "cases", *metrics]]
+    for (lp, fault), made in cases.items():
+        each = (cells.get((lp, fault, metric)) for metric in metrics)
+        shares = (_percent(row.share if row and row.n else None, 1) for row in each)
+        grid.append([fault, lp, str(made), *shares])
+    text = draw(grid, format)
+    if format in ("table", "markdown", "latex"):
+        text += "".join(f"\n\n{escape(line, format)}" for line in _left_out(found, metrics))
+    return text + "\n"
+
+
+def _left_out(found: Sequence[Robust], metrics: Sequence[str]) -> list[str]:
+    """What the shares are of, in words."""
+    lines = ["Share of faulty versions that score at least as high as the good one; 0 is best."]
+    for metric in metrics:
+        mine = [row for row in found if row.metric == metric and row.lp != ALL]
+        unscored, at_worst = sum(r.unscored for r in mine), sum(r.at_worst for r in mine)
+        if unscored or at_worst:
+            lines.append(
+                f"{metric}: of {sum(r.cases for r in mine)} cases {unscored} are left out because "
+                f"a version has no score, {at_worst} because the good one has the worst."
+            )
+    return lines
 
 
 def _percent(share: float | None, places: int) -> str:

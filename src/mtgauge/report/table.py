@@ -33,8 +33,10 @@ def render(result: Result, format: str, *, segments: bool = False) -> str:
         return json_text(result.to_dict(segments=segments))
     if format == "table":
         return _table(result, segments)
+    if segments:
+        return draw(_segment_rows(result), format) + "\n"
     if format in ("tsv", "csv"):
-        return draw(_segment_rows(result) if segments else _rows(result), format) + "\n"
+        return draw(_rows(result), format) + "\n"
     text = draw(_grid(result), format) + "\n"
     if format == "markdown":
         text += "\n" + escape(_legend(result).replace("\n", "; "), format) + "\n"

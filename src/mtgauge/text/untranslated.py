@@ -12,7 +12,8 @@ largest answer counts:
 - *copies*: words that stand in the source in the same order, three or more together. They count if
   language identification takes them for the source's language rather than the target's. Names are
   not asked (words with a capital in scripts that have one), but counted with their neighbours:
-  "Angela Merkel" is a good translation of itself, a sentence around it is not.
+  "Angela Merkel" is a good translation of itself, a sentence around it is not; nor is a headline of
+  capitalised words, if the target has another script.
 - *another language*: all of it counts if identification takes the text for another language, with
   a confidence calibrated on good translations (recipes/calibrate_untranslated.py), and does so
   again without names and words of the source.
@@ -29,21 +30,26 @@ target's language with a third one are not seen; neither are Simplified for Trad
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data.codes import Language, LanguagePair, foreign_letter
+from mtgauge.data.codes import Language, LanguagePair, foreign_letter, own_letter
 from mtgauge.errors import UsageError
 from mtgauge.text import language
 from mtgauge.text.telling import Text, joined, read
+from mtgauge.text.words import UNSPACED
 
 FAINTEST = 0.15  # smaller shares are 0
 SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
 _MOST, _A_QUARTER = 0.5, 0.25
+_LETTERS = re.compile(r"\w+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _WHOLE = 0.9  # share of words from the source from which a text is all copy
 
 
@@ -57,6 +63,7 @@ class Margins:
     copied: float = 0.7
     foreign: float = 1.0
     kin: float = 0.5  # by how much more, if the other language is a near relation
+    single: float = 3.0  # of the one telling word in a copy of more than half
     names: float = 3.5  # of a copy of more than half, names and all
 
 
@@ -124,62 +131,80 @@ class _Judge:
     identifies: bool
 
     def shares(self, rows: Sequence[tuple[str, str]]) -> list[float]:
-        texts = [read(text) for _, text in rows]
-        shares = [self._in_other_script(text) for text in texts]
-        for i, share in enumerate(self._copied(rows, texts)):
+        shares = [self._in_other_script(text) for _, text in rows]
+        for i, share in self._copied(rows).items():
             shares[i] = max(shares[i], share)
         rest = [i for i, share in enumerate(shares) if share < _WHOLE]
-        for i in self._in_another_language([rows[i] for i in rest], [texts[i] for i in rest]):
+        for i in self._in_another_language([rows[i] for i in rest]):
             shares[rest[i]] = 1.0
         return [share if share >= FAINTEST else 0.0 for share in shares]
 
-    def _in_other_script(self, text: Text) -> float:
-        words = zip(text.words, text.weights, strict=True)
-        found = sum(weight for word, weight in words if self._is_strange(word))
-        return found / max(sum(text.weights), SHORTEST)
+    def _in_other_script(self, text: str) -> float:
+        if not self._is_strange(text):  # nearly always, and soon seen
+            return 0.0
+        words = read(text)
+        each = zip(words.words, words.weights, strict=True)
+        found = sum(weight for word, weight in each if self._is_strange(word))
+        return found / max(sum(words.weights), SHORTEST)
 
-    def _is_strange(self, word: str) -> bool:
-        """Whether a word is in a script that is neither the target's nor Latin."""
+    def _is_strange(self, text: str) -> bool:
+        """Whether a letter is in a script that is neither the target's nor Latin."""
         scripts = self.pair.target.scripts
-        if word.isascii() or not scripts:
+        if text.isascii() or not scripts:
             return False
-        return foreign_letter(scripts | {"Latn"}).search(word) is not None
+        return foreign_letter(scripts | {"Latn"}).search(text) is not None
 
-    def _copied(self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]) -> list[float]:
+    def _has_own_letter(self, text: str) -> bool:
+        """Whether a letter is in a script of the target."""
+        scripts = self.pair.target.scripts
+        return not scripts or own_letter(scripts).search(text) is not None
+
+    def _copied(self, rows: Sequence[tuple[str, str]]) -> dict[int, float]:
+        source, target = self.pair.source.base, self.pair.target.base
+        if source == target:  # a paraphrase, or simplified text
+            return {}
         copies = {
             i: copy
-            for i, ((source, _), text) in enumerate(zip(rows, texts, strict=True))
-            if source and (copy := _copy(read(source), text)) is not None
+            for i, (given, text) in enumerate(rows)
+            if _may_copy(given, text) and (copy := _copy(read(given), read(text))) is not None
         }
-        shares = [0.0] * len(rows)
-        source, target = self.pair.source.base, self.pair.target.base
-        if not copies or source == target:  # a paraphrase, or simplified text
-            return shares
         if not self.identifies:
-            for i, copy in copies.items():
-                shares[i] = copy.share if copy.share >= _MOST and copy.amount >= 2 else 0.0
-            return shares
+            long = (row for row in copies.items() if row[1].share >= _MOST and row[1].amount >= 2)
+            return {i: copy.share for i, copy in long}
         rivals = [source] if source in language.known() else None
         kin = self.limits.kin
         telling = language.margins([c.telling for c in copies.values()], target, rivals, kin)
         whole = language.margins([c.text for c in copies.values()], target, rivals, kin)
-        for (i, copy), of_telling, of_all in zip(copies.items(), telling, whole, strict=True):
-            enough = 2 if copy.share >= _A_QUARTER else 3  # a title without quotation marks
-            plain = copy.amount >= enough and of_telling >= self.limits.copied
-            named = copy.small > 0 and copy.share >= _MOST and of_all >= self.limits.names
-            shares[i] = copy.share if plain or named else 0.0
-        return shares
+        found = zip(copies.items(), telling, whole, strict=True)
+        return {
+            i: copy.share
+            for (i, copy), of_telling, of_all in found
+            if self._is_plain(copy, of_telling) or self._is_named(copy, of_all, rows[i][1])
+        }
 
-    def _in_another_language(
-        self, rows: Sequence[tuple[str, str]], texts: Sequence[Text]
-    ) -> list[int]:
+    def _is_plain(self, copy: _Copy, margin: float) -> bool:
+        """Whether enough of the copied words that are no names tell the source's language."""
+        if copy.share >= _MOST and copy.amount > 0 and margin >= self.limits.single:
+            return True
+        enough = 2 if copy.share >= _A_QUARTER else 3  # a title without quotation marks
+        return copy.amount >= enough and margin >= self.limits.copied
+
+    def _is_named(self, copy: _Copy, margin: float, text: str) -> bool:
+        """Whether most of a text is copied, and tells the source's language names and all.
+
+        Names in Latin letters alone are no translation into another script.
+        """
+        telling = copy.small > 0 or not self._has_own_letter(text)
+        return telling and copy.share >= _MOST and margin >= self.limits.names
+
+    def _in_another_language(self, rows: Sequence[tuple[str, str]]) -> list[int]:
         """Rows that are in another language as they stand, and without names and copied words."""
         if not self.identifies:
             return []
         target, limits = self.pair.target.base, self.limits
         full = language.margins([text for _, text in rows], target, handicap=limits.kin)
         suspects = np.flatnonzero(full >= limits.foreign).tolist()
-        cores = [_core(read(rows[i][0]), self._in_own_script(texts[i])) for i in suspects]
+        cores = [_core(read(rows[i][0]), self._in_own_script(rows[i][1])) for i in suspects]
         again = language.margins([text for text, _ in cores], target, handicap=limits.kin)
         return [
             i
@@ -187,12 +212,12 @@ class _Judge:
             if margin >= (limits.names if named else limits.foreign)
         ]
 
-    def _in_own_script(self, text: Text) -> Text:
+    def _in_own_script(self, text: str) -> Text:
         """The text without words in other scripts, unless they are most of it."""
+        words = read(text)
         if not 0 < self._in_other_script(text) < _MOST:
-            return text
-        kept = [i for i, word in enumerate(text.words) if not self._is_strange(word)]
-        return text.take(kept)
+            return words
+        return words.take([i for i, word in enumerate(words.words) if not self._is_strange(word)])
 
 
 def _core(source: Text, text: Text) -> tuple[str, bool]:
@@ -220,6 +245,19 @@ def _core(source: Text, text: Text) -> tuple[str, bool]:
 def _hides_names(text: Text) -> bool:
     """Whether a text has no capitals, although its script does."""
     return not any(w[0].isupper() for w in text.words) and any(w.upper() != w for w in text.words)
+
+
+def _may_copy(source: str, text: str) -> bool:
+    """A quick no for most texts: a copy has three words of its source."""
+    if _UNSPACED.search(text):
+        return True
+    theirs = _folded_words(source)
+    return sum(word in theirs for word in _LETTERS.findall(text.casefold())) >= SHORTEST
+
+
+@lru_cache(maxsize=4096)
+def _folded_words(text: str) -> frozenset[str]:
+    return frozenset(_LETTERS.findall(text.casefold()))
 
 
 def _copy(source: Text, text: Text) -> _Copy | None:
