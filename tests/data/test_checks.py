@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_language_pairs_have_one_form(pair: str, usual: str) -> None:
     assert Segments(["x"], lang=pair).lang == Task(frozenset(), pair).lang == usual
 
 
-@pytest.mark.parametrize("pair", ["de", "german-english", "de-xx-en", "", "d-e", "de en"])
+@pytest.mark.parametrize("pair", ["de", "german-english", "", "d-e", "de en"])
 def test_nonsense_pairs_are_refused(pair: str) -> None:
     with pytest.raises(UsageError, match="-l de-en"):
         checks.language_pair(pair)
@@ -176,3 +177,42 @@ def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> Non
     assert "the source: 1 empty line(s)" in _messages(other, plain, [*plain[:4], "\u200b"])
     joined = ["نمی\u200cدانم", "👩\u200d🔬", "❤\ufe0f", "a", "b"]
     assert "invisible" not in _messages(joined, plain)
+
+
+def said_by(first: str) -> Callable[[Sequence[str], Language], list[str]]:
+    """A stand-in for language identification: texts that begin like this are French."""
+
+    def stranger(texts: Sequence[str], expected: Language) -> list[str]:
+        return ["fr" if text.startswith(first) else "" for text in texts]
+
+    return stranger
+
+
+def test_much_text_in_another_language_is_told_for_each_side() -> None:
+    watch = checks.Watch("de-en", said_by("le"))
+    texts = ["le chat"] * 40 + ["the cat"] * 60
+    watch.look({"a": texts, "b": ["the dog"] * 100}, ["le chien"] * 100, [("the cat",)] * 100)
+    told = [line for line in watch.messages() if "looked at" in line]
+    assert told == [
+        "a: 40% of the 50 lines looked at are not in en, but mostly in fr. Check the file, and -l.",
+        "the source: 100% of the 50 lines looked at are not in de, but mostly in fr. "
+        "Check the file, and -l.",
+    ]
+    assert watch.notes("a")["language"] == 20
+    assert "language" not in watch.notes("b")
+
+
+def test_a_few_foreign_lines_are_not_told_and_few_lines_are_identified() -> None:
+    asked: list[int] = []
+
+    def stranger(texts: Sequence[str], expected: Language) -> list[str]:
+        asked.append(len(texts))
+        return ["fr"] + [""] * (len(texts) - 1)
+
+    watch = checks.Watch("de-en", stranger)
+    for _ in range(20):
+        watch.look({"a": [f"line {i}" for i in range(2000)]}, None, None)
+    assert sum(asked) == 200
+    assert watch.messages() == []
+    checks.Watch(None, stranger).look({"a": ["x"]}, None, None)
+    assert sum(asked) == 200, "without a language nothing is expected"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -338,3 +339,25 @@ def test_export_stays_in_its_folder(tmp_path, name):
     assert sorted(back.system_human.values()) == [0.25, 0.5]
     assert list(back.hypotheses) in (["A", "B"], ["B", "A"])
     assert len(back.scores) == 1
+
+
+def test_pairs_are_matched_however_they_are_written(tmp_path: Path) -> None:
+    """Plain pairs stay as they are; others have one form in files, names and -l."""
+    header = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman"
+    rows = [
+        f"{lp}\ta\t{i}\ts\tr\th\t{i}" for i in (1, 2) for lp in ("en-zh_CN", "en-zh", "eng-deu")
+    ]
+    (tmp_path / "judged.tsv").write_text("\n".join([header, *rows]) + "\n")
+    found = judgements.read(tmp_path / "judged.tsv")
+    assert [item.lp for item in found] == ["en-zh-CN", "en-zh", "en-de"]
+    assert found[0].segments().target_lang == "zh"
+    for lang in ("en-zh_CN", "en-zho_CN", "en-zh-CN"):
+        (item,) = judgements.read(tmp_path / "judged.tsv", lang)
+        assert (item.lp, len(item)) == ("en-zh-CN", 2)
+    (tmp_path / "sets").mkdir()
+    text = "sid\tsource\treference\tsys\n1\ts\tr\th\n"
+    (tmp_path / "sets" / "en-zh_TW.tsv").write_text(text)
+    (tmp_path / "human.tsv").write_text("lp\thuman\tsystem\neng-zho_TW\t0.5\tsys\n")
+    human = read_system_human(tmp_path / "human.tsv")
+    (item,) = judgements.read(tmp_path / "sets", "en-zh_TW", human)
+    assert item.system_human == {"sys": 0.5}

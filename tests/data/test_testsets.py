@@ -67,3 +67,12 @@ def test_without_a_network_the_error_says_what_to_do(
     with pytest.raises(ResourceError, match="could not be fetched") as error:
         testsets.files("wmt18", "de-en")
     assert "-s and -r" in str(error.value)
+
+
+@pytest.mark.parametrize("lang", ["deu-eng", "de_AT-en_GB", "deu_Latn-eng_Latn"])
+def test_a_pair_is_found_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str
+) -> None:
+    monkeypatch.setitem(sacrebleu.dataset.DATASETS, "mine", Fetched(tmp_path))
+    assert testsets.files("mine", lang)[0] == tmp_path / "de-en.src"
+    assert "mine" in testsets.names(lang)

@@ -108,6 +108,8 @@ def test_files_keep_everything(tmp_path: Path) -> None:
         np.testing.assert_array_equal(array, again.arrays()[name])
     with pytest.raises(ResourceError, match=r"no remap for ru-en .it has de-en"):
         find_remap(str(tmp_path), "ru-en")
+    assert find_remap(str(tmp_path), "de-AT-en-GB").facts == again.facts
+    again.check(again.facts.fingerprint, again.facts.layer, "de-AT-en-GB")
     with pytest.raises(UsageError, match="language pair"):
         find_remap(str(tmp_path), None)
 

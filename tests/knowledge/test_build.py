@@ -162,5 +162,5 @@ def test_wrong_csv(tmp_path: Path, content: str, message: str) -> None:
 
 def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kb", "build", str(tmp_path / "kb.sqlite")]) == 2
-    assert main(["kb", "link", "Hallo", "-l", "xx"]) == 2
+    assert main(["kb", "link", "Hallo", "-l", "mi"]) == 2
     assert "It has:" in capsys.readouterr().err

@@ -9,6 +9,9 @@ from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.knowledge.base.index import IS_ACRONYM, IS_CASED, IS_WEAK
 from mtgauge.knowledge.base.store import EMBEDDED, KnowledgeBase, embedded_card
 from mtgauge.knowledge.base.writer import KnowledgeWriter
+from mtgauge.knowledge.link.linker import KnowledgeLinker
+from mtgauge.metric import Task
+from mtgauge.registry import load
 
 WANTED = "en cs de fi lv ru tr zh lt et ro gu kk".split()
 
@@ -125,3 +128,14 @@ def test_a_damaged_package_is_told(
     with pytest.raises(ResourceError, match=r"kb\.sqlite\.xz is damaged"):
         store._unpacked()
     assert not list(tmp_path.glob("cache/**/*"))
+
+
+def test_norwegian_names_are_found_under_its_usual_code() -> None:
+    """Names are tagged `no`, the code of the program is `nb`, however -l writes it."""
+    with KnowledgeBase.open() as kb:
+        assert {"nb", "de"} <= kb.languages()
+        assert "no" not in kb.languages()
+        linked = KnowledgeLinker(kb).link(["Han bor i Tyskland."], "nb")
+        assert any(mention.text == "Tyskland" for mention in linked[0])
+    for pair in ("en-no", "en-nb", "eng-nob_Latn"):
+        load("kobe").resolve(Task(frozenset({"source"}), pair))

@@ -31,7 +31,7 @@ def golden(source: str, candidate: str, spec: str = "kobe:preset=paper") -> floa
     metric = load(spec)
     assert isinstance(metric, Kobe)
     metric.use(Letters())
-    rows = metric.statistics(Segments([candidate], sources=[source], lang="xx-en"))
+    rows = metric.statistics(Segments([candidate], sources=[source], lang="mi-en"))
     return float(metric.system_score(rows.sum(0)[None], np.array([1.0]))[0])
 
 
@@ -58,7 +58,7 @@ def test_the_default_is_the_same_unrounded_and_between_0_and_1() -> None:
 def test_the_corpus_score_is_of_sums() -> None:
     metric = Kobe()
     metric.use(Letters())
-    batch = Segments(["A", "", "x"], sources=["AB", "ABCD", "y"], lang="xx-en")
+    batch = Segments(["A", "", "x"], sources=["AB", "ABCD", "y"], lang="mi-en")
     rows = metric.statistics(batch)
     np.testing.assert_array_equal(rows, [[1, 2, 1], [0, 4, 0], [0, 0, 0]])
     assert metric.system_score(rows.sum(0)[None], np.array([3.0]))[0] == pytest.approx(1 / 6)
@@ -199,7 +199,7 @@ def test_adjectives_keep_a_country() -> None:
     [
         ("kobe", Segments(["a"], sources=["b"]), "-l cs-en"),
         ("kobe", Segments(["a"], lang="de-en"), "needs sources"),
-        ("kobe", Segments(["a"], sources=["b"], lang="xx-en"), "no language 'xx'. It has: af"),
+        ("kobe", Segments(["a"], sources=["b"], lang="mi-en"), "no language 'mi'. It has: af"),
         (
             "kobe:against=reference",
             Segments(["a"], sources=["b"], lang="de-en"),

@@ -47,8 +47,8 @@ def test_scores_of_0_to_100_are_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_languages_are_refused(tmp_path: Path) -> None:
-    rows = judged.read([write(tmp_path / "a.tsv", row(1), row(2), row(3, lp="xx-en"))])
-    with pytest.raises(InputError, match="does not know a language of xx-en"):
+    rows = judged.read([write(tmp_path / "a.tsv", row(1), row(2), row(3, lp="mi-en"))])
+    with pytest.raises(InputError, match="does not know a language of mi-en"):
         judged.refuse_bad(rows, ("de", "en"))
     assert len(judged.refuse_bad(rows, ())) == 3
 

@@ -5,9 +5,9 @@ The field's worst fault is a plausible number from wrong input. Two kinds of tro
 - *faults* stop the run with an `InputError` (file, line, remedy): bytes that are not UTF-8, NUL
   characters, a line end inside a text, half a character, files of different length, an empty file;
 - *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
-  empty texts, copies of the source or of the reference, text in the wrong script, HTML escapes,
-  text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers, odd line
-  separators and invisible characters.
+  empty texts, copies of the source or of the reference, text in the wrong script or language, HTML
+  escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers,
+  odd line separators and invisible characters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -39,6 +39,8 @@ _VISIBLE = re.compile(f"[^\\s{_INVISIBLE}]")
 _STRAY = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b\u202a-\u202e\u2060-\u206f\ufeff]"
 )
+_IDENTIFIED, _MOST_IDENTIFIED = 50, 200  # lines of a chunk and of a stream that are identified
+_MUCH = 0.25  # share of lines in another language that is told
 _BARE_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 _TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
@@ -204,18 +206,22 @@ class Watch:
     """Counts suspicions as chunks stream by; `messages` tells them in plain sentences.
 
     The habits (tokenised, lower-cased) are judged on the first `sample` segments of each stream:
-    a habit is a property of a file, and the rest of a million lines need not be looked at.
+    a habit is a property of a file, and the rest of a million lines need not be looked at. The same
+    holds for the language, which is dearer to tell: `stranger` is given some lines of each stream
+    and the language they should be in, and returns the language that each is in instead, or "".
     """
 
     lang: str | None = None
+    stranger: Callable[[Sequence[str], Language], Sequence[str]] | None = None
     sample: int = 2000
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     sides: dict[str, Side] = field(default_factory=dict)
     seen: int = 0
     copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
+    languages: dict[str, Counter[str]] = field(default_factory=dict)  # seen; "": as expected
 
     def __post_init__(self) -> None:
-        self._target = LanguagePair.parse(self.lang).target if self.lang else None
+        self._pair = LanguagePair.parse(self.lang) if self.lang else None
 
     def look(
         self,
@@ -243,7 +249,23 @@ class Watch:
             if references is not None:
                 firsts = [row[0] for row in references[:fresh] if row]
                 self.sides.setdefault("the references", Side()).look(firsts)
+        if self._pair is not None:
+            for name, texts in systems.items():
+                self._identify(name, texts, self._pair.target)
+            if sources is not None:
+                self._identify("the source", sources, self._pair.source)
+            if references is not None:
+                firsts = [row[0] for row in references if row]
+                self._identify("the references", firsts, self._pair.target)
         self.seen += len(next(iter(systems.values()), ()))
+
+    def _identify(self, name: str, texts: Sequence[str], expected: Language) -> None:
+        """Ask for the language of some lines, spread over the chunk."""
+        counter = self.languages.setdefault(name, Counter())
+        if self.stranger is None or counter.total() >= _MOST_IDENTIFIED:
+            return
+        some = [text for text in texts[:: -(-len(texts) // _IDENTIFIED)] if not is_blank(text)]
+        counter.update(self.stranger(some, expected))
 
     def _count(
         self, counter: Counter[str], texts: Sequence[str], sources: Sequence[str] | None
@@ -254,7 +276,7 @@ class Watch:
                 continue
             if sources is not None and text.strip() == sources[i].strip():
                 counter["copies"] += 1
-            if self._target is not None and not in_script(text, self._target):
+            if self._pair is not None and not in_script(text, self._pair.target):
                 counter["script"] += 1
             if "&" in text and _ESCAPE.search(text):
                 counter["escapes"] += 1
@@ -264,7 +286,9 @@ class Watch:
 
     def notes(self, system: str) -> dict[str, int]:
         """Counts of one system that are not zero, for the JSON."""
-        return {key: n for key, n in self.counts.get(system, {}).items() if n}
+        seen = self.languages.get(system, Counter())
+        counts = {**self.counts.get(system, {}), "language": seen.total() - seen[""]}
+        return {key: n for key, n in counts.items() if n}
 
     def messages(self, *, unescaped: bool = False) -> list[str]:
         lines = []
@@ -278,7 +302,22 @@ class Watch:
         for name, side in self.sides.items():
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
-        return lines + self._one_sided()
+        return lines + self._in_other_languages() + self._one_sided()
+
+    def _in_other_languages(self) -> list[str]:
+        """Sides of which a large share is in another language than was said."""
+        lines = []
+        for name, counter in self.languages.items():
+            foreign = counter.total() - counter[""]
+            if self._pair is None or not foreign or foreign < _MUCH * counter.total():
+                continue
+            side = self._pair.source if name == "the source" else self._pair.target
+            seen = max((code for code in counter if code), key=lambda code: counter[code])
+            lines.append(
+                f"{name}: {foreign / counter.total():.0%} of the {counter.total()} lines looked at "
+                f"are not in {side}, but mostly in {seen}. Check the file, and -l."
+            )
+        return lines
 
     def _one_sided(self) -> list[str]:
         """Habits of one side only: such scores compare nothing."""

@@ -31,6 +31,7 @@ from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.paired import FEWEST
+from mtgauge.text.untranslated import strangers
 
 Empty = Literal["worst", "skip", "error"]
 CHUNK = 2000
@@ -105,7 +106,7 @@ def score_corpus(
         facts=facts,
     )
     theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
-    watch = checks.Watch(lang)
+    watch = checks.Watch(lang, strangers)
     gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
     n = 0

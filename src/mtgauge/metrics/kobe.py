@@ -129,9 +129,9 @@ class Kobe(PresetMetric):
         if not self._has_base:
             return None
         if self.kb == "embedded":
-            from mtgauge.knowledge.base.store import embedded_card
+            from mtgauge.knowledge.base.store import embedded_card, usual_codes
 
-            return frozenset(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
+            return usual_codes(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
         return frozenset(self._base().languages())
 
     def resolve(self, task: Task) -> Self:

@@ -101,6 +101,19 @@ def is_foreign(texts: Sequence[str], expected: Language) -> NDArray[np.bool_]:
     return untranslated_share(None, texts, LanguagePair(Language("und"), expected)) >= _MOST
 
 
+def strangers(texts: Sequence[str], expected: Language) -> list[str]:
+    """For every text the language that it surely is in instead of `expected`; else "".
+
+    >>> strangers(["Où est la gare, s'il vous plaît ?", "Where is the station?"], Language("en"))
+    ['fr', '']
+    """
+    foreign = is_foreign(texts, expected)
+    rest = [text for text, is_one in zip(texts, foreign, strict=True) if is_one]
+    candidates = [code for code in language.known() if len(code) == 2 and code != expected.base]
+    seen = iter(language.identify(rest, candidates) if rest else ())
+    return [next(seen) if is_one else "" for is_one in foreign]
+
+
 class _Copy(NamedTuple):
     """The part of a hypothesis that stands in its source."""
 

@@ -26,7 +26,7 @@ import lzma
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +65,7 @@ SCRIPTS = {
     "Ethi": "am ti",
     "Hang": "ko",
 }
+_CODES = {"no": "nb"}  # tags of Wikidata and CLDR that are not the usual codes
 SPACELESS_SCRIPTS = frozenset({"Hani", "Thai", "Laoo", "Khmr", "Mymr"})
 _SCRIPT_OF = {lang: script for script, langs in SCRIPTS.items() for lang in langs.split()}
 INDEX = "CREATE INDEX IF NOT EXISTS aliases_of_entity ON aliases (entity)"
@@ -76,6 +77,17 @@ class Entity(NamedTuple):
     id: str
     category: str
     label: str
+
+
+def usual_codes(tags: Iterable[str]) -> frozenset[str]:
+    """The codes that the program has for languages as names are tagged with them."""
+    return frozenset(_CODES.get(tag, tag) for tag in tags)
+
+
+def _tags(lang: str) -> tuple[str, str]:
+    """What names of a language are tagged with: itself, or its script alone."""
+    tag = next((tag for tag, code in _CODES.items() if code == lang), lang)
+    return tag, f"und-{script_of(lang)}"
 
 
 def script_of(lang: str) -> str:
@@ -128,7 +140,7 @@ class KnowledgeBase:
         row = next(self._query("SELECT value FROM meta WHERE name = 'languages'"), None)
         if row is None:  # a build that was not finished
             row = (" ".join(lang for (lang,) in self._query("SELECT DISTINCT lang FROM aliases")),)
-        return frozenset(lang for lang in str(row[0]).split() if not lang.startswith("und"))
+        return usual_codes(lang for lang in str(row[0]).split() if not lang.startswith("und"))
 
     def index(self, lang: str) -> Index:
         """The names of a language, tagged with it or with its script alone."""
@@ -145,14 +157,14 @@ class KnowledgeBase:
         return self._query(
             f"SELECT key, entity << {FLAG_BITS} | flags, preference FROM aliases "
             "WHERE lang IN (?, ?) AND key >= ? AND key < ?",
-            (lang, f"und-{script_of(lang)}", low, high),
+            (*_tags(lang), low, high),
         )
 
     def keys(self, lang: str) -> Iterator[str]:
         """The keys of all names of a language, tagged with it or with its script alone."""
         rows = self._query(
             "SELECT DISTINCT key FROM aliases WHERE lang IN (?, ?)",
-            (lang, f"und-{script_of(lang)}"),
+            _tags(lang),
         )
         return (str(key) for (key,) in rows)
 
@@ -171,7 +183,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT name FROM aliases JOIN entities USING (entity) WHERE id = ? AND lang = ? "
             "ORDER BY preference DESC, length(name) LIMIT 1",
-            (id, lang),
+            (id, _tags(lang)[0]),
         )
         row = next(rows, None)
         return None if row is None else str(row[0])
@@ -188,7 +200,7 @@ class KnowledgeBase:
             rows = self._query(
                 "SELECT DISTINCT key FROM entities JOIN aliases USING (entity) "
                 "WHERE id = ? AND lang IN (?, ?) AND key NOT LIKE '% %' AND preference >= ?",
-                (id, lang, f"und-{script_of(lang)}", WEAK),
+                (id, *_tags(lang), WEAK),
             )
             held = self._names[id, lang] = tuple(str(key) for (key,) in rows)
         return held
@@ -198,7 +210,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT 1 FROM entities JOIN aliases USING (entity) WHERE id = ? AND lang IN (?, ?) "
             "LIMIT 1",
-            (id, lang, f"und-{script_of(lang)}"),
+            (id, *_tags(lang)),
         )
         return next(rows, None) is not None
 
@@ -207,7 +219,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT a.name, e.id FROM entities e CROSS JOIN aliases a USING (entity) "
             "WHERE a.lang = ? AND e.category = ?",
-            (lang, category),
+            (_tags(lang)[0], category),
         )
         return ((str(name), str(id)) for name, id in rows)
 
