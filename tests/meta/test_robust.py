@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ def test_from_python(metrics: None) -> None:
 
 
 def test_a_reference_based_metric_needs_another_good_translation() -> None:
-    texts = {"sources": SOURCES, "references": GOOD, "lang": "de-en"}
+    texts: Any = {"sources": SOURCES, "references": GOOD, "lang": "de-en"}
     with pytest.raises(UsageError, match="Give another good translation with -t FILE"):
         mtgauge.probe("robust", metrics=["chrf"], **texts)
     others = [text.replace("The ", "Our ").replace("tired", "weary") for text in GOOD]

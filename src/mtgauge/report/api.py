@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
@@ -151,12 +151,29 @@ class Robustness:
         return self.render()
 
 
+class _ProbeOptions(TypedDict, total=False):
+    """The options of `probe`, for its overloads."""
+
+    sources: Sequence[str] | None
+    references: Sequence[str] | None
+    translations: Sequence[str] | None
+    lang: str | None
+    dictionary: str | Path | None
+    faults: Sequence[str] | None
+    worse: Worse | None
+    limit: int | None
+    unescape: bool
+    seed: int
+    cache: RowCache | str | Path | None
+    progress: study.Progress | None
+
+
 @overload
 def probe(
     kind: Literal["robust"],
     data: study.Data | Sequence[study.Data] = ...,
     metrics: Sequence[str] = ...,
-    **options: Any,
+    **options: Unpack[_ProbeOptions],
 ) -> Robustness: ...
 
 
@@ -165,7 +182,7 @@ def probe(
     kind: Literal["w2w", "reorder"],
     data: study.Data | Sequence[study.Data] = ...,
     metrics: Sequence[str] = ...,
-    **options: Any,
+    **options: Unpack[_ProbeOptions],
 ) -> Probes: ...
 
 
