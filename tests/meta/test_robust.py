@@ -59,7 +59,7 @@ def metrics(monkeypatch: pytest.MonkeyPatch) -> None:
             return np.zeros((len(batch), 1))
 
     class German(Length):
-        languages = frozenset({"de", "fr"})  # type: ignore[assignment]
+        languages = frozenset({"de", "fr"})
 
     for name, cls in {"length": Length, "even": Even, "german": German}.items():
         cls.name = name
