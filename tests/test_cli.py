@@ -293,7 +293,8 @@ def test_metrics_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = run(capsys, "metrics", "chrf")
     assert code == 0
-    assert "beta=2" in out
+    assert "  beta=NUMBER" in out
+    assert "default 2; 0 or more" in out
     assert "higher is better" in out
     code, _, err = run(capsys, "metrics", "chfr")
     assert code == 2
@@ -351,3 +352,33 @@ def test_public_names() -> None:
 
     assert sorted(mtgauge.__all__) == mtgauge.__all__
     assert all(hasattr(mtgauge, name) for name in mtgauge.__all__)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1"])
+@pytest.mark.parametrize(
+    "line",
+    ["demo -m bleu", "metrics", "metrics chrf", "explain --matrix", "explain --json", "--help"],
+)
+def test_output_that_is_not_utf8(tmp_path: Path, encoding: str, line: str) -> None:
+    """Marks are written in ASCII, other characters as JSON would; nothing crashes."""
+    arguments = line.split()
+    if arguments[0] == "explain":
+        (tmp_path / "h.txt").write_text("the cat … 猫 😀\n", encoding="utf-8")
+        (tmp_path / "r.txt").write_text("the ± dog 猫 ↑\n", encoding="utf-8")
+        arguments += "-t h.txt -r r.txt -l de-en -m std --segment 1".split()
+    done = subprocess.run(
+        [sys.executable, "-m", "mtgauge", *arguments],
+        capture_output=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        check=True,
+    )
+    out = done.stdout.decode(encoding)
+    if line.startswith("demo"):
+        assert "bleu ^" in out
+        assert ("+-" if encoding == "ascii" else "±") in out
+    if line == "explain --json":
+        assert "😀" in json.loads(out)["sentences"]["hypothesis"]
+    if line == "explain --matrix":
+        assert "##" in out
+        assert "\\u732b" in out

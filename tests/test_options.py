@@ -43,8 +43,8 @@ def test_a_declaration_is_read_once_with_its_groups() -> None:
     assert options["depth"].applies == "mode is not flat"
     assert options["other"].conditions == (), "a condition on an option it does not have"
     assert options["depth"].default is None
-    assert kind_text(options["mode"].kind) == "deep | flat"
-    assert kind_text(options["sizes"].kind) == "list of number, separated by semicolons"
+    assert kind_text(options["mode"].kind) == "deep|flat"
+    assert kind_text(options["sizes"].kind) == "NUMBER;NUMBER"
     assert Example(depth=3).params()["depth"] == 3
     with pytest.raises(UsageError, match="no option 'dept'"):
         Example(dept=3)  # type: ignore[call-arg]

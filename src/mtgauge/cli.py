@@ -2,7 +2,8 @@
 
 Results go to standard output; progress, warnings and speed to standard error.
 Exit codes: 0 done; 1 a fault of ours; 2 wrong usage; 3 bad input; 4 a model or resource is
-missing; 130 interrupted. A closed pipe ends quietly.
+missing; 130 interrupted. A closed pipe ends quietly. Where standard output is not UTF-8, marks are
+written in ASCII and other characters that it lacks as \\uXXXX.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 
 from mtgauge._version import __version__
 from mtgauge.errors import as_error
+from mtgauge.report.writers import speak_plainly, visible
 
 # command: (module that has `add_arguments` and `run`, one line of help)
 COMMANDS = {
@@ -39,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         _settle_streams()
+    speak_plainly(sys.stdout, sys.stderr)
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -50,8 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_output()  # the reader has gone
         return 0
     except Exception as fault:
-        from mtgauge.report.writers import visible
-
         error = as_error(fault)
         if error is None:
             raise

@@ -68,6 +68,11 @@ class When:
     def text(self) -> str:
         return f"{self.option} is {' or '.join(map(format_value, self.values))}"
 
+    @property
+    def written(self) -> str:
+        """The same as it is written in a spec."""
+        return "only with " + " or ".join(f"{self.option}={format_value(v)}" for v in self.values)
+
 
 class Unless(When):
     """The option applies where another option has none of these values."""
@@ -78,6 +83,10 @@ class Unless(When):
     @property
     def text(self) -> str:
         return f"{self.option} is not {' or '.join(map(format_value, self.values))}"
+
+    @property
+    def written(self) -> str:
+        return "not with " + " or ".join(f"{self.option}={format_value(v)}" for v in self.values)
 
 
 @dataclass(frozen=True)
@@ -220,14 +229,18 @@ def parse_value(text: str, kind: Any) -> Any:
 
 
 def kind_text(kind: Any) -> str:
-    """What values a type admits, in words."""
+    """The values that a type admits, as one writes them.
+
+    >>> kind_text(bool), kind_text(int | None), kind_text(tuple[float, ...])
+    ('on|off', 'WHOLE', 'NUMBER;NUMBER')
+    """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType or origin is typing.Union:
         inner = [kind_text(a) for a in arguments if a is not type(None)]
-        return " | ".join(inner)
+        return "|".join(inner)
     if origin is typing.Literal:
-        return " | ".join(map(str, arguments))
+        return "|".join(map(str, arguments))
     if origin is tuple:
-        return f"list of {kind_text(arguments[0])}, separated by semicolons"
-    names = {bool: "on | off", int: "whole number", float: "number", str: "text"}
+        return f"{kind_text(arguments[0])};{kind_text(arguments[0])}"
+    names = {bool: "on|off", int: "WHOLE", float: "NUMBER", str: "TEXT"}
     return names.get(kind, str(kind))

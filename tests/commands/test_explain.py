@@ -9,7 +9,7 @@ import pytest
 def test_edits_of_ter(run) -> None:
     done = run("explain -t a.txt -r ref.txt -l de-en -m ter --segment 2")
     assert done.code == 0
-    assert "ter" in done.out
+    assert "What cost most" in done.out
 
 
 @pytest.mark.parametrize("metric", ["bertr", "std", "ter"])
@@ -27,6 +27,23 @@ def test_a_metric_that_looks_at_all_references(run) -> None:
     done = run("explain -t a.txt -r ref.txt -l de-en -m nist --segment 1 --json")
     assert done.code == 0
     assert json.loads(done.out)["score"] > 0
+
+
+@pytest.mark.parametrize("metric", ["bertr", "xmoverscore", "moverscore:ngram=2"])
+def test_words_carry_their_pieces(run, tmp_path: Path, metric: str) -> None:
+    (tmp_path / "s.de").write_text("Die Bundeskanzlerinnen kamen.\n", encoding="utf-8")
+    (tmp_path / "h.en").write_text("The chancelloresses came.\n", encoding="utf-8")
+    (tmp_path / "r.en").write_text("The counterrevolutionaries came.\n", encoding="utf-8")
+    line = f"explain -s s.de -t h.en -r r.en -l de-en -m {metric} --segment 1"
+    told = json.loads(run(f"{line} --json").out)
+    cut = [word for word in told["hypothesis"] if "chancelloresses" in word["word"]]
+    assert cut
+    assert all(len(word["pieces"]) > 1 for word in cut)
+    assert told["sentences"]["hypothesis"] == "The chancelloresses came."
+    shown = run(line).out
+    assert "chancelloresses" in shown.split("What cost most")[1]
+    assert "dark is near" not in shown
+    assert "dark is near" in run(f"{line} --matrix").out
 
 
 def test_a_picture(run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sacrebleu.metrics import BLEU
@@ -87,7 +88,7 @@ def test_what_is_refused(run, line: str, code: int, said: str) -> None:
 
 def test_scores_of_other_tools_stand_in_the_same_table(run, tmp_path: Path) -> None:
     n = len((tmp_path / "a.txt").read_text().splitlines())
-    rows = [{"src": "s", "mt": "t", "COMET": 0.5 + i / 100} for i in range(n)]
+    rows: list[dict[str, Any]] = [{"src": "s", "mt": "t", "COMET": 0.5 + i / 100} for i in range(n)]
     comet = {"a.txt": rows, "b.txt": [{**row, "COMET": row["COMET"] + 0.1} for row in rows]}
     (tmp_path / "comet.json").write_text(json.dumps(comet))
     (tmp_path / "metricx.txt").write_text("".join(f"{i % 7}\n" for i in range(2 * n)))

@@ -29,8 +29,25 @@ def test_metrics_lists_all(run) -> None:
 def test_metrics_tells_about_one(run, name: str) -> None:
     out = run(f"metrics {name}").out
     assert out.startswith(f"{name}: ")
+    assert max(map(len, out.splitlines())) <= 100
     for option in registry.get(name).defaults():
         assert f"\n  {option}=" in out
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_the_example_of_options_can_be_given(run, name: str) -> None:
+    line = next(x for x in run(f"metrics {name}").out.splitlines() if x.startswith("options,"))
+    spec = line.split("'")[1]
+    if not spec.endswith("key=value"):
+        registry.load(spec).check()
+        assert spec != name
+
+
+def test_options_say_when_they_apply(run) -> None:
+    out = " ".join(run("metrics bleu").out.split())
+    assert "smooth=exp|floor|add-k|none default exp" in out
+    assert "smooth_value=NUMBER default none; 0 or more; only with smooth=floor or" in out
+    assert "not with view=hyp+src" in " ".join(run("metrics regressor").out.split())
 
 
 def test_an_unknown_metric(run) -> None:

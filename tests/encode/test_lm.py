@@ -169,6 +169,10 @@ def test_bounds_needs_and_explanation() -> None:
     explained = found.explain(Segments(["the cat"]))
     assert len(explained.facts["logprobs"]) == 2
     assert np.mean(explained.facts["logprobs"]) == pytest.approx(explained.score, abs=1e-3)
+    assert {f.text for f in explained.findings} == {"the", "cat"}
+    costs = [f.cost for f in explained.findings]
+    assert costs == sorted(costs, reverse=True)
+    assert -sum(costs) / 2 == pytest.approx(explained.score, abs=1e-6)
 
 
 def test_errors_advise_options_that_exist() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from mtgauge.cli import main
 from mtgauge.encode.words import fasttext
+from mtgauge.encode.words.converted import open_vectors
 from mtgauge.encode.words.files import convert
 from mtgauge.encode.words.lookup import Lookup
 from mtgauge.encode.words.store import WordVectors, embedded_languages, write_store
@@ -273,3 +274,47 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "en\t" in capsys.readouterr().out
     assert main(["vectors", "info", str(tmp_path / "none")]) == 4
     assert main(["vectors", "convert", str(tmp_path / "none"), "-o", str(tmp_path / "t")]) == 3
+
+
+@pytest.mark.parametrize("ending", ["vec", "txt", "bin", "vec.gz"])
+def test_a_file_is_converted_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ending: str,
+) -> None:
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path / "cache"))
+    content = FILES["word2vec binary" if ending == "bin" else "word2vec text"]
+    file = tmp_path / f"tiny.{ending}"
+    file.write_bytes(gzip.compress(content, mtime=0) if ending.endswith("gz") else content)
+    (tmp_path / "h.txt").write_text("the cat\n", encoding="utf-8")
+    (tmp_path / "r.txt").write_text("the naïve cat\n", encoding="utf-8")
+    texts = ["-t", str(tmp_path / "h.txt"), "-r", str(tmp_path / "r.txt"), "-l", "de-en", "--no-ci"]
+    line = ["score", *texts, "--format", "json", "-m"]
+    assert main([*line, f"std:vectors={file}"]) == 0
+    first = capsys.readouterr()
+    assert first.err.count("converting") == 1
+    moved = file.rename(tmp_path / f"moved.{ending}")
+    assert main([*line, f"std:vectors={moved}"]) == 0
+    again = capsys.readouterr()
+    assert "converting" not in again.err
+    (stored,) = (tmp_path / "cache" / "vectors").iterdir()
+    assert main([*line, f"std:vectors={stored}"]) == 0
+    third = capsys.readouterr()
+    scores = [json.loads(done.out)["metrics"][0]["systems"] for done in (first, again, third)]
+    assert scores[0] == scores[1] == scores[2]
+
+
+def test_a_file_that_changed_is_converted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "tiny.vec"
+    file.write_bytes(FILES["glove"])
+    before = open_vectors(file)
+    file.write_bytes(FILES["glove"].replace(b"Katze", b"Hunde"))
+    assert list(open_vectors(file).words()) != list(before.words())
+    file.write_text("neither words nor numbers\n", encoding="utf-8")
+    with pytest.raises(InputError):
+        open_vectors(file)
+    assert len(list((tmp_path / "cache" / "vectors").iterdir())) == 2  # nothing half made stays

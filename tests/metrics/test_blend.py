@@ -45,6 +45,23 @@ def test_a_missing_score_is_left_out() -> None:
     assert blend.notes["no_entities"] == 1
 
 
+def test_explain_shows_the_parts() -> None:
+    blend = load("blend")
+    one = Segments(
+        ["He lives in Prague."], ["Bydlí v Praze."], [("He lives in old Prague.",)], "cs-en"
+    )
+    found = blend.explain(one)
+    parts = found.facts["components"]
+    assert [part["component"] for part in parts] == ["chrf", "kobe"]
+    assert sum(part["contribution"] for part in parts) == pytest.approx(found.score)
+    assert [part.metric for part in found.parts] == ["chrf", "kobe"]
+    assert found.parts[0].score == parts[0]["score"]
+    assert "old" in {f.other for f in found.parts[0].findings}
+    unnamed = Segments(["Oh no."], ["Ale ne."], [("But no.",)], "cs-en")
+    left_out = [f for f in blend.explain(unnamed).findings if f.what == "kobe"]
+    assert left_out[0].text == "no score: left out"
+
+
 def test_what_the_components_need_it_needs() -> None:
     assert load("blend").needs == {"source", "reference"}
     assert load("blend:components=kobe,centres=0,scales=1,weights=1").needs == {"source"}

@@ -99,6 +99,19 @@ def test_explain_splits_the_score() -> None:
     assert found.left == (SOURCES[0],)
 
 
+def test_explain_leaves_words_out() -> None:
+    metric = load(spec(lm="off"))
+    text = BATCH.hypotheses[0]
+    for finding in metric.explain(BATCH).findings:
+        start, end = finding.at or (0, 0)
+        assert text[start:end] == finding.text
+        shorter = " ".join((text[:start] + text[end:]).split())
+        both = Segments([text, shorter], [SOURCES[0]] * 2, lang=BATCH.lang)
+        whole, without = metric.statistics(both)[:, 0]
+        assert finding.cost == pytest.approx(without - whole, abs=1e-5)
+        assert finding.cost > 0
+
+
 def sentence_transformer(tmp_path: Path, **pooling: bool) -> Path:
     from safetensors.numpy import save_file
 

@@ -14,6 +14,7 @@ from mtgauge.errors import UsageError
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.metrics.kobe import Kobe, entity_count_penalty
 from mtgauge.registry import load
+from mtgauge.report.explain import render
 
 
 class Letters:
@@ -89,6 +90,21 @@ def test_what_is_kept_lost_and_invented() -> None:
     (prague,) = [row for row in facts["lost"] if row["source"] == "Prag"]
     assert (prague["name"], prague["category"]) == ("Prague", "place")
     assert json.dumps(metric.explain(segment).to_dict())
+
+
+def test_entities_have_a_place_and_the_lost_ones_come_first() -> None:
+    source, text = "Er flog von Berlin nach Prag.", "He flew from Berlin to Oslo."
+    found = load("kobe").explain(Segments([text], sources=[source], lang="de-en"))
+    assert [f.what for f in found.findings] == ["lost place", "invented place", "kept place"]
+    lost, invented, kept = found.findings
+    assert (lost.other, source[slice(*lost.other_at or ())]) == ("Prag", "Prag")
+    assert (invented.text, text[slice(*invented.at or ())]) == ("Oslo", "Oslo")
+    assert (kept.text, kept.other) == ("Berlin", "Berlin")
+    assert text[slice(*found.facts["matched"][0]["target_at"])] == "Berlin"
+    assert "1 are kept and 1 lost; the translation invents 1." in found.remarks[0]
+    assert "Prag (25-28)" in render(found)
+    nothing = load("kobe").explain(Segments(["oh no"], sources=["ach nein"], lang="de-en"))
+    assert "nothing to keep" in render(nothing)
 
 
 def test_categories() -> None:

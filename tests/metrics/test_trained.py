@@ -168,6 +168,17 @@ def test_the_scale_to_100_keeps_the_order_and_is_read_in_words(home: Path, name:
     assert facts["reading"]
 
 
+@pytest.mark.parametrize("name", ["esim", "regressor"])
+def test_explain_says_which_words_the_score_is_better_without(home: Path, name: str) -> None:
+    metric = load(home, name)
+    found = metric.explain(BATCH.take([0]))
+    assert found.remarks[-1].startswith("This metric reads whole texts")
+    assert all(f.cost > 0 and f.text in BATCH.hypotheses[0] for f in found.findings)
+    if name == "regressor":
+        values = [value for _, value in found.facts["answers"]]
+        assert np.mean(values) == pytest.approx(found.facts["z"], abs=1e-3)
+
+
 def test_without_raw_judgements_there_is_no_scale_to_100(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home / "esim", tmp_path / "esim", ignore=shutil.ignore_patterns("vectors"))
     path = tmp_path / "esim" / "card.json"

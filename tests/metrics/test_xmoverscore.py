@@ -272,7 +272,7 @@ def test_explain_shows_the_whole_flow() -> None:
     assert sum(link.weight for link in found.links) == pytest.approx(1.0)
     cost = sum(link.weight * link.cost for link in found.links)
     assert score[0] == pytest.approx(1 - cost, abs=1e-6)
-    assert found.to_dict()["source"][1] == "katze"
+    assert found.to_dict()["source"][1] == {"word": "katze", "pieces": ["katze"]}
 
 
 @pytest.mark.parametrize("matching", ["precision", "recall"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,23 +11,29 @@ from mtgauge.commands.shared import add_encoder_options, use_encoder_options
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import categories, explain_corpus
+from mtgauge.errors import UsageError
 from mtgauge.report.explain import render
 from mtgauge.report.writers import json_text
 
 _EXAMPLES = """
 examples:
   mtgauge explain -s src.de -t sys.en -l de-en -m xmoverscore --segment 3
+  mtgauge explain -t sys.en -r ref.txt -l de-en -m ter --segment 3 --top 20
   mtgauge explain -s src.de -t sys.en -l de-en -m kobe --categories
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
-    parser.add_argument("-t", "--translation", required=True, metavar="HYP")
-    parser.add_argument("-s", "--source", metavar="SRC")
-    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="REF")
-    parser.add_argument("-l", "--lang", metavar="PAIR")
-    parser.add_argument("-m", "--metric", required=True, metavar="METRIC")
+    parser.add_argument("-t", "--translation", required=True, metavar="HYP", help="of one system")
+    parser.add_argument("-s", "--source", metavar="SRC", help="what was translated")
+    parser.add_argument(
+        "-r", "--references", nargs="+", default=[], metavar="REF", help="human translations"
+    )
+    parser.add_argument("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
+    parser.add_argument(
+        "-m", "--metric", required=True, metavar="METRIC", help="name or name:key=value,key=value"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--segment", type=int, metavar="N", help="counted from 1")
     what.add_argument(
@@ -36,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="how many findings (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--matrix", action="store_true", help="show how near every two words are, dark is near"
+    )
+    parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the matrix too, as .svg or .png"
     )
     add_encoder_options(parser)
@@ -43,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
+    if args.top < 1:
+        raise UsageError("--top is 1 or more.")
     lang = None if args.lang is None else checks.language_pair(args.lang)
     with Corpus.from_arguments([args.translation], args.source, args.references) as corpus:
         if args.categories:
@@ -51,7 +66,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json_text(explanation.to_dict()))
     else:
-        sys.stdout.write(render(explanation, colour=sys.stdout.isatty()))
+        colour, width = sys.stdout.isatty(), shutil.get_terminal_size().columns
+        wide = max(40, min(width, 100))
+        sys.stdout.write(
+            render(explanation, colour=colour, width=wide, matrix=args.matrix, top=args.top)
+        )
     if args.plot is not None:
         from mtgauge.report.heatmap import draw
 

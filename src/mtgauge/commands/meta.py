@@ -15,6 +15,7 @@ from mtgauge.commands.shared import (
 )
 from mtgauge.data.output import write
 from mtgauge.engine.cache import RowCache
+from mtgauge.notes import sentence
 from mtgauge.report.api import Agreement, meta
 from mtgauge.report.writers import visible
 
@@ -134,9 +135,9 @@ def _say_more(
             print(visible(f"signature  {text}"), file=sys.stderr)
     counted = {one.metric: one.notes for _, scores in found.scored for one in scores if one.notes}
     for metric, notes in counted.items():
-        listing = ", ".join(f"{n:,} {what}" for what, n in notes.items() if n)
-        if listing:
-            print(visible(f"{metric}: {listing} (of the texts scored now)"), file=sys.stderr)
+        said = " ".join(sentence(what, n) for what, n in notes.items() if n)
+        if said:
+            print(visible(f"{metric}, of the texts scored now: {said}"), file=sys.stderr)
     if cache is not None:
         print(
             f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import math
 import textwrap
 
 from mtgauge import registry
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import Metric
 from mtgauge.options import Option, declared, format_value, kind_text
+
+_COLUMN = 34  # where the text on an option begins
+_TELLING = ("preset", "view")  # what these change depends on models and files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,11 +61,7 @@ def details(name: str) -> str:
     lines = [f"{name}: {metric.summary}", ""]
     lines += [*textwrap.wrap(metric.meaning, 80), ""] if metric.meaning else []
     lines += _listed(facts)
-    options = {
-        f"{name}={format_value(value)}": _about(declared(cls)[name])
-        for name, value in cls.defaults().items()
-    }
-    lines += ["", "options (with their defaults):" if options else "no options", *_listed(options)]
+    lines += ["", *_options(cls)]
     if inspect.getdoc(cls) and cls.__doc__:
         lines += ["", inspect.cleandoc(cls.__doc__)]
     return "\n".join(lines)
@@ -84,7 +85,49 @@ def _bound(value: float) -> str:
     return f"{value:g}" if math.isfinite(value) else "unbounded"
 
 
-def _about(option: Option) -> str:
-    """Its values, their range, and when it applies."""
-    parts = [kind_text(option.kind), *(limit.text for limit in option.ranges)]
-    return ", ".join(parts) + (f"; applies where {option.applies}" if option.applies else "")
+def _options(cls: type[Metric]) -> list[str]:
+    """The options as they are written after the name, with default, range and when they apply."""
+    options = declared(cls)
+    if not options:
+        return ["no options"]
+    lines = []
+    for name, default in cls.defaults().items():
+        written = f"  {name}={kind_text(options[name].kind)}"
+        about = "; ".join([f"default {format_value(default)}", *_limits(options[name])])
+        if len(written) > _COLUMN - 2:
+            lines.append(written)
+            written = ""
+        lead, more = written.ljust(_COLUMN), " " * _COLUMN
+        lines += textwrap.wrap(about, 80, initial_indent=lead, subsequent_indent=more)
+    return [f"options, written after the name: -m '{_example(cls)}'", *lines]
+
+
+def _limits(option: Option) -> list[str]:
+    each = "each " if isinstance(option.default, tuple) else ""
+    ranges = [f"{each}{limit.text}" for limit in option.ranges]
+    return ranges + [condition.written for condition in option.conditions]
+
+
+def _example(cls: type[Metric]) -> str:
+    """A spec that may be given: the first two options that can be changed, changed."""
+    chosen: list[str] = []
+    for name, default in cls.defaults().items():
+        for value in _others(declared(cls)[name], default) if name not in _TELLING else ():
+            spec = f"{cls.name}:{','.join([*chosen, f'{name}={value}'])}"
+            with contextlib.suppress(UsageError, ResourceError):
+                registry.load(spec).check()
+                chosen.append(f"{name}={value}")
+                break
+        if len(chosen) == 2:
+            break
+    return f"{cls.name}:{','.join(chosen) or 'key=value,key=value'}"
+
+
+def _others(option: Option, default: object) -> list[str]:
+    """Values other than the default that need no file or model."""
+    if isinstance(default, bool):
+        return [format_value(not default)]
+    if isinstance(default, int | float):
+        return [format_value(default + 1), format_value(default / 2)]
+    values = kind_text(option.kind).split("|")
+    return [v for v in values if v != format_value(default)] if len(values) > 1 else []

@@ -15,6 +15,7 @@ from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
+from mtgauge.notes import sentence
 from mtgauge.report.table import by_score, pairs, render
 from mtgauge.report.trust import trust_lines
 from mtgauge.report.writers import FORMATS
@@ -183,7 +184,7 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
     for metric in result.values():
         for what, count in metric.notes.items():
             if count and what != "empty":
-                print(f"note       {metric.spec}: {what} {count:,}", file=sys.stderr)
+                print(f"note       {metric.spec}: {sentence(what, count)}", file=sys.stderr)
     done = result.segments * len(result.systems)
     print(f"speed      {done:,} segments in {seconds:.1f} s", end="", file=sys.stderr)
     print(f" ({done / max(seconds, 1e-9):,.0f} per second)", file=sys.stderr)

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mtgauge.engine.cache import RowCache, default_folder
+from mtgauge.data.output import cache_folder
+from mtgauge.engine.cache import RowCache
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -54,4 +55,4 @@ def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:
 
 def open_cache(args: argparse.Namespace) -> RowCache | None:
     """Scores of earlier runs: in --cache, else in the user's folder; none with --no-cache."""
-    return None if args.no_cache else RowCache(args.cache or default_folder())
+    return None if args.no_cache else RowCache(args.cache or cache_folder())

@@ -67,6 +67,15 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
+def cache_folder() -> Path:
+    """Where what can be made again is kept: $MTGAUGE_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("MTGAUGE_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"
+
+
 def file_name(name: str) -> str:
     """A name as one part of a path: other characters than letters, digits and -_.+=,@~ as %XX.
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ from mtgauge.encode.batches import CPU_TOKENS, run_batches
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.encode.tokens.embedded import pack
+from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.joining import Word, join
 from mtgauge.errors import ResourceError, UsageError
 
 FloatArray = NDArray[np.float64]
@@ -71,6 +75,31 @@ class LanguageModel:
             f"The language model {self.name} cannot score a text given its source. "
             "Use lm_given=nothing."
         )
+
+    def pieces(self, text: str) -> Tokens:
+        """The tokens of one text, without special ones."""
+        raise NotImplementedError
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """Token strings by id."""
+        raise NotImplementedError
+
+    def words(self, text: str, logprobs: FloatArray) -> list[tuple[Word, float]]:
+        """The words of a text with the log-probability of each, the sum of its pieces'.
+
+        A first token that was not scored belongs to no sum; an end-of-text token is a word.
+        """
+        tokens = self.pieces(text)
+        names = [self.vocabulary[i] for i in tokens.ids]
+        words, number = join(text, tokens.spans, tokens.first, names)
+        unscored = max(len(names) - len(logprobs), 0)
+        scored = logprobs[: len(names) - unscored]
+        sums = np.bincount(number[unscored:], scored, minlength=len(words))
+        told = [(word, float(x)) for word, x in zip(words, sums, strict=True)]
+        first = int(number[unscored]) if unscored < len(names) else len(words)
+        end = [(Word("(end)", (), None), float(x)) for x in logprobs[len(scored) :]]
+        return told[first:] + end
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         """(batch, length - 1) log-probabilities of ids[:, 1:]; what stands in padding is unread."""
@@ -180,6 +209,13 @@ class OnnxLanguageModel(LanguageModel):
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
         return [e.ids for e in self._encode(list(texts), bos)]
 
+    def pieces(self, text: str) -> Tokens:
+        return pack(self._encode([text], special=False))
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return self.model.vocabulary
+
     def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         if not self.conditional:
             return super().pair_ids(pairs)
@@ -232,6 +268,20 @@ class HubLanguageModel(LanguageModel):
                 f"{self.name} has no begin-of-text token: set lm_bos=off to score from token two."
             )
         return [[first, *row] for row in rows]
+
+    def pieces(self, text: str) -> Tokens:
+        batch = self.tokenizer([text], add_special_tokens=False)
+        if self.tokenizer.is_fast:
+            return pack(batch.encodings)
+        ids = np.array(batch["input_ids"][0], dtype=np.int64)
+        first = np.array([self.vocabulary[i].startswith(("▁", "Ġ")) for i in ids], dtype=bool)
+        nothing = np.zeros(len(ids), dtype=bool)
+        spans = np.zeros((len(ids), 2), dtype=np.int64)
+        return Tokens(offsets_of([len(ids)]), ids, spans, first, nothing, nothing[:1])
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         import torch

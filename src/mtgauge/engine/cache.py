@@ -16,7 +16,6 @@ counted only for texts scored now; a network drive may not support the locking t
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
@@ -32,15 +31,6 @@ from mtgauge.metric import FloatArray
 _SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")
 _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
-
-
-def default_folder() -> Path:
-    """$MTGAUGE_CACHE, else the user's cache folder."""
-    chosen = os.environ.get("MTGAUGE_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"
 
 
 class RowCache:

@@ -1,7 +1,7 @@
 """What one segment's score was made of.
 
     found = mtgauge.explain(["The cat sat."], references=["The cat sat down."], metric="chrf")
-    found.score, found.links, found.to_dict()
+    found.score, found.findings, found.remarks, found.to_dict()
 
 The lists are those of `mtgauge.score`, of one system: a metric that is fitted on references (NIST,
 idf) sees all of them, as it does when it scores. `segment` counts from 1.
@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from mtgauge.data import checks
-from mtgauge.data.corpus import Corpus
+from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.local import CHUNK, references_per_segment, task_of
 from mtgauge.engine.ready import Ready, check_device, make_ready
@@ -45,7 +45,8 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
     alone = Segments(texts, chunk.sources, chunk.references, lang)
-    return _lowered(ready.metric.explain(alone), ready.metric, alone)
+    found = _lowered(ready.metric.explain(alone), ready.metric, alone)
+    return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
 
 
 def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation:
@@ -56,6 +57,17 @@ def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation
     score = float(metric.segment_score(metric.rows(alone))[0])
     facts = {"untranslated": round(share, 4), "score without it": found.score}
     return replace(found, score=score, facts=found.facts | facts)
+
+
+def _sentences(chunk: Chunk) -> dict[str, str]:
+    """The texts of one segment by their side; several references are numbered."""
+    (texts,) = chunk.systems.values()
+    sides = {} if chunk.sources is None else {"source": chunk.sources[0]}
+    references = () if chunk.references is None else chunk.references[0]
+    many = len(references) > 1
+    for number, text in enumerate(references, 1):
+        sides[f"reference {number}" if many else "reference"] = text
+    return sides | {"hypothesis": texts[0]}
 
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:

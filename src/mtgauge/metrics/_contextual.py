@@ -175,14 +175,6 @@ class ContextualMetric(PresetMetric):
         model = self.model
         return {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
 
-    def labels(self, units: Units, text: str) -> tuple[str, ...]:
-        """What to show for the units of one text."""
-        names = self.model.vocabulary
-        return tuple(
-            text[start:end] or names[number]
-            for (start, end), number in zip(units.spans, units.ids, strict=True)
-        )
-
 
 def warn_of_language(name: str, encoder: Encoder | SentenceEncoder, task: Task, side: str) -> None:
     """Warn of a language that the encoder does not know."""

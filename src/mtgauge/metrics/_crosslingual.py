@@ -89,6 +89,18 @@ class CrossLingualMetric(PresetMetric):
         fluency = float(self.lm_term.scores(alone.hypotheses, alone.sources)[0])
         return {"fluency": fluency, "fluency_weight": self.options.lm_weight}
 
+    def fluency_remarks(self, facts: dict[str, Any]) -> list[str]:
+        """The same for people."""
+        if "fluency" not in facts:
+            return []
+        fluency, weight = facts["fluency"], facts["fluency_weight"]
+        given = self.options.lm_given == "source"
+        asked = "fluency:lm_given=source" if given else "fluency"
+        return [
+            f"The language model takes off {-fluency * weight:.3f}: {weight:g} times its "
+            f"{-fluency:.2f} nats per piece (explain -m {asked} shows the words)."
+        ]
+
     def versions(self) -> dict[str, str]:
         """Language model, and the digest of the remap that a settled metric holds."""
         held: dict[str | None, Remap] = self.__dict__.get("_remaps", {})

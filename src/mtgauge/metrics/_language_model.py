@@ -26,6 +26,7 @@ from mtgauge.data.checks import is_blank
 from mtgauge.encode import load_language_model
 from mtgauge.encode.lm import FLOOR, LanguageModel, mean_scores
 from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._presets import cleaner
@@ -113,6 +114,12 @@ class LanguageModelTerm:
         clean = cleaner(self.options, self.model.lowercase)
         given = None if sources is None else [clean(source) for source in sources]
         return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos, given)
+
+    def words(self, text: str, source: str | None) -> list[tuple[Word, float]]:
+        """The words of one text with their log-probabilities, given its source if that is read."""
+        given = self.read_sources(None if source is None else [source])
+        logprobs, _ = self.logprobs([text], given)
+        return self.model.words(cleaner(self.options, self.model.lowercase)(text), logprobs)
 
     def read_sources(self, sources: Sequence[str] | None) -> Sequence[str] | None:
         """The sources, if texts are scored given them."""

@@ -9,20 +9,24 @@ whether the translation is covered by the left text, `recall` the reverse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray, take
+from mtgauge.encode.tokens.encoder import TokenVectors
+from mtgauge.encode.tokens.joining import Word, join
 from mtgauge.encode.tokens.units import Units
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link
+from mtgauge.metric import Explanation, Finding, FloatArray, Link
 
 if TYPE_CHECKING:
     from mtgauge.metrics._contextual import ContextualMetric
 
 Matching = Literal["transport", "precision", "recall", "f"]
+_NOISE = 1e-6  # what float32 makes of no distance at all
 GREEDY = {"precision": 0, "recall": 1, "f": 2}
 KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {
     "euclidean": "euclidean",
@@ -112,13 +116,16 @@ def explain_pair(
     distance: str = "euclidean",
     dropout: float = 0.0,
     facts: dict[str, Any] | None = None,
+    remarks: Sequence[str] = (),
 ) -> Explanation:
-    """What travelled where, and what it cost; or who matched whom best."""
+    """What travelled where, and what it cost; or who matched whom best. In words, not pieces."""
     alone = segment.take([0])
-    x_text, y_text = metric.best_pair(alone)
+    texts = metric.best_pair(alone)
     languages = alone.source_lang if metric.side == "source" else alone.target_lang
-    left = metric.units(metric.encode([x_text], languages), metric.side, alone.lang)
-    right = metric.units(metric.encode([y_text], alone.target_lang), "hypothesis", alone.lang)
+    x_tokens = metric.encode([texts[0]], languages)
+    y_tokens = metric.encode([texts[1]], alone.target_lang)
+    left = metric.units(x_tokens, metric.side, alone.lang)
+    right = metric.units(y_tokens, "hypothesis", alone.lang)
     if not (len(left.vectors) and len(right.vectors)):
         raise UsageError(f"{metric.name}: a side of this segment has nothing to compare.")
     if matching == "transport":
@@ -133,19 +140,105 @@ def explain_pair(
     else:
         matrix = np.maximum(1.0 - (left.vectors @ right.vectors.T).astype(np.float64), 0.0)
         flow = greedy_flow(matrix, left.weights, right.weights, matching)
-    links = tuple(
-        Link(int(i), int(j), float(flow[i, j]), float(matrix[i, j])) for i, j in np.argwhere(flow)
-    )
+    names = metric.model.vocabulary
+    x_words, x_number = words_of(x_tokens, left, texts[0], names)
+    y_words, y_number = words_of(y_tokens, right, texts[1], names)
+    matrix, links = by_words(matrix, flow, x_number, y_number)
     return Explanation(
         metric.name,
         float(metric.segment_score(metric.statistics(alone))[0]),
-        metric.labels(left, x_text),
-        metric.labels(right, y_text),
+        tuple(word.text for word in x_words),
+        tuple(word.text for word in y_words),
         left_side=metric.side,
         links=links,
         matrix=matrix,
-        facts={"matching": matching, "cost": float((flow * matrix).sum()), **(facts or {})},
+        facts={
+            "matching": matching,
+            "cost": sum(link.weight * link.cost for link in links),
+            **(facts or {}),
+        },
+        findings=link_findings(x_words, y_words, links, by_left=matching == "recall"),
+        unit="cost",
+        remarks=(_HOW[matching].format(side=metric.side), *remarks),
+        left_pieces=tuple(word.pieces for word in x_words),
+        right_pieces=tuple(word.pieces for word in y_words),
     )
+
+
+_HOW = {
+    "precision": "Every word of the translation is compared with the word of the {side} that is "
+    "nearest in meaning; a cost is the word's share of the text times its distance.",
+    "recall": "Every word of the {side} is compared with the word of the translation that is "
+    "nearest in meaning; a cost is the word's share of the text times its distance.",
+    "f": "Every word is compared with the word of the other text that is nearest in meaning; a "
+    "cost is the word's share of the text times its distance.",
+    "transport": "The words of the {side} are moved onto those of the translation at the least "
+    "cost; a cost is the share that was moved times the distance in meaning.",
+}
+
+
+def words_of(
+    tokens: TokenVectors, units: Units, text: str, names: Sequence[str]
+) -> tuple[list[Word], IntArray]:
+    """The words (of n-grams: runs of words) that one text's units are shown as; one per unit."""
+    pieces = [names[i] for i in tokens.ids]
+    words, number = join(text, tokens.spans, tokens.first | tokens.special, pieces)
+    runs = [(int(number[a]), int(number[b])) for a, b in units.ends]
+    shown = {run: k for k, run in enumerate(dict.fromkeys(runs))}
+    return [_run(words[a : b + 1], text) for a, b in shown], np.array([shown[r] for r in runs])
+
+
+def _run(words: list[Word], text: str) -> Word:
+    if len(words) == 1:
+        return words[0]
+    places = [word.at for word in words if word.at is not None]
+    at = (places[0][0], places[-1][1]) if len(places) == len(words) else None
+    said = text[at[0] : at[1]] if at is not None else " ".join(word.text for word in words)
+    return Word(said, tuple(piece for word in words for piece in word.pieces), at)
+
+
+def by_words(
+    matrix: FloatArray, flow: FloatArray, lefts: IntArray, rights: IntArray
+) -> tuple[FloatArray, tuple[Link, ...]]:
+    """Mean distances of words and the links between them, from those of their units.
+
+    A link has the weight of its pieces' links and their mean cost: what it cost stays the same.
+    """
+    shape = (int(lefts.max()) + 1, int(rights.max()) + 1)
+    cells = (lefts[:, None], rights[None, :])
+    distance, pairs, weight, cost = (np.zeros(shape) for _ in range(4))
+    for total, part in (
+        (distance, matrix),
+        (pairs, np.ones_like(matrix)),
+        (weight, flow),
+        (cost, flow * matrix),
+    ):
+        np.add.at(total, cells, part)
+    links = tuple(
+        Link(int(i), int(j), float(weight[i, j]), float(cost[i, j] / weight[i, j]))
+        for i, j in np.argwhere(weight)
+    )
+    return distance / pairs, links
+
+
+def link_findings(
+    left: Sequence[Word], right: Sequence[Word], links: Sequence[Link], *, by_left: bool = False
+) -> tuple[Finding, ...]:
+    """One finding per word of the translation (`by_left`: of the left text), the dearest first.
+
+    Its partner is the one with the most weight.
+    """
+    mine: dict[int, list[Link]] = {}
+    for link in links:
+        mine.setdefault(link.i if by_left else link.j, []).append(link)
+    found = []
+    for group in mine.values():
+        main = max(group, key=lambda link: link.weight)
+        x, y = left[main.i], right[main.j]
+        cost = sum(link.weight * link.cost for link in group)
+        if cost > _NOISE:
+            found.append(Finding("", y.text, x.text, cost, y.at, x.at))
+    return tuple(sorted(found, key=lambda finding: -finding.cost))
 
 
 def greedy_flow(

@@ -6,13 +6,14 @@ calibration, fitted on held-out judgements: the mean 0-100 judgement at each pre
 falling), and between which values 80 % of single judgements there lie.
 
     regressor:scale=100        the calibrated mean judgement, 0 to 100
-    metric.explain(segment)    z-score, 0-100, range and a plain-language band
+    metric.explain(segment)    z-score, 0-100, range, a plain-language band, words that cost
 
 Limits: the range is that of people's judgements of WMT news translation; other text, other range.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -22,6 +23,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, FloatArray, Metric, Task, Untranslated
+from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._references import MultiReference
 
 Scale = Literal["z", "100"]
@@ -105,8 +107,10 @@ class TrainedMetric(Metric):
         return {"fingerprint": self.card["fingerprint"]}
 
     def explain(self, segment: Segments) -> Explanation:
-        z = float(self.predict(segment)[0])
+        alone = segment.take([0])
+        z = float(self.predict(alone)[0])
         facts: dict[str, Any] = {"z": round(z, 4)}
+        remarks = [f"z-score {z:.2f}: 0 is the average translation that people judged."]
         if self.card.get("calibration"):
             table = self._calibration
             mean = float(self.calibrate(np.array([z]))[0])
@@ -114,5 +118,29 @@ class TrainedMetric(Metric):
             facts["0 to 100"] = round(mean, 1)
             facts["80 % of judgements lie between"] = [round(low), round(high)]
             facts["reading"] = next(text for least, text in BANDS if mean >= least)
+            remarks.append(
+                f"People gave such translations {mean:.0f} of 100 on average, and four in five "
+                f"judgements lay between {low:.0f} and {high:.0f}. In short, {facts['reading']}."
+            )
+        answers = self.answers(alone)
+        if len(answers) > 1:
+            facts["answers"] = answers
+            told = ", ".join(
+                f"{view} {value:.2f}" + (f" ({n} times)" if n > 1 else "")
+                for (view, value), n in Counter(answers).items()
+            )
+            remarks.append(f"The z-score is the mean of these answers: {told}.")
         score = facts["0 to 100"] if self.scale == "100" else z
-        return Explanation(self.name, score, facts=facts)
+        findings, remark = omissions(self, alone)
+        return Explanation(
+            self.name,
+            score,
+            facts=facts,
+            findings=findings,
+            unit=UNIT if findings else "",
+            remarks=(*remarks, remark),
+        )
+
+    def answers(self, alone: Segments) -> list[tuple[str, float]]:
+        """The answers (view, z-score) whose mean is the z-score, where a model gives several."""
+        return []

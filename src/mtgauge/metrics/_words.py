@@ -10,12 +10,15 @@ space, a sentence would be one word. `resolve` settles it, and the signature nam
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, Self
+
+import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, Link, Metric, Task
+from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import MultiReference, distinct
 from mtgauge.text.words import UNSPACED_LANGUAGES, Sacrebleu, tokenizer
 
@@ -64,23 +67,44 @@ class WordMetric(Metric):
         return self.spaced
 
     def explain(self, segment: Segments) -> Explanation:
-        """The statistics by name, and which words of the nearest reference were found where."""
-        work = distinct(segment)
-        row = self.statistics(segment)[:1]
-        split = self.splitter(segment.target_lang)
-        hypothesis = split(work.hypotheses[0])
-        references = [split(text) for text in work.references[0]]
-        links = [word_links(reference, hypothesis) for reference in references]
-        nearest = max(range(len(links)), key=lambda k: len(links[k]))  # the first of equals
+        """The statistics by name, what is wrong, and which words were found where."""
+        alone = segment.take([0])
+        (texts,) = distinct(alone).references
+        row = self.statistics(alone)
+        split = self.splitter(alone.target_lang)
+        hypothesis = split(alone.hypotheses[0])
+        references = [self.reference_words(split, text) for text in texts]
+        nearest = self._nearest(alone, texts)
+        faults = self.faults(hypothesis, references, nearest)
         facts = dict(zip(self.columns, row[0].tolist(), strict=True))
         return Explanation(
             self.name,
             float(self.segment_score(row)[0]),
             tuple(references[nearest]),
             tuple(hypothesis),
-            links=links[nearest],
+            links=word_links(references[nearest], hypothesis),
             facts=facts | {"reference": nearest + 1},
+            findings=tuple(faults.findings),
+            unit=faults.unit,
+            remarks=tuple(faults.remarks),
         )
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        """What is wrong with the hypothesis; `nearest` is the reference that scores best."""
+        raise NotImplementedError
+
+    def reference_words(self, split: Callable[[str], Words], text: str) -> Words:
+        return split(text)
+
+    def _nearest(self, alone: Segments, references: Sequence[str]) -> int:
+        """Of several references the one with the best score, the first of equals."""
+        each = Segments(
+            [alone.hypotheses[0]] * len(references),
+            references=[(text,) for text in references],
+            lang=alone.lang,
+        )
+        scores = self.segment_score(self.statistics(each))
+        return int(np.argmax(scores if self.higher_is_better else -scores))
 
 
 class ReferenceWords(WordMetric):

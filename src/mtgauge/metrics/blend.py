@@ -30,7 +30,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Metric, Task, Untranslated
+from mtgauge.metric import Explanation, Finding, FloatArray, Metric, Task, Untranslated
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
@@ -166,15 +166,47 @@ class Blend(Metric):
             np.array([p.system_score(r, n) for p, r in zip(self._parts(), split, strict=True)])
         )
 
+    def explain(self, segment: Segments) -> Explanation:
+        """What each component gave, and its own explanation where it has one."""
+        alone = segment.take([0])
+        rows = self.rows(alone)
+        pairs = zip(self._parts(), self._split(rows), strict=True)
+        scores = np.array([part.segment_score(block) for part, block in pairs])
+        z, weights = self._normalised(scores)
+        shares = (np.nan_to_num(z) * weights / max(weights.sum(), 1e-30))[:, 0]
+        facts, findings = [], []
+        for spec, score, share, w in zip(
+            self.components, scores[:, 0], shares, weights[:, 0], strict=True
+        ):
+            facts.append({"component": spec, "score": float(score), "weight": float(w),
+                          "contribution": float(share)})  # fmt: skip
+            value = f"{score:.4f}" if w else "no score: left out"
+            findings.append(Finding(registry.split_spec(spec)[0], value, f"{w:g}", -float(share)))
+        return Explanation(
+            self.name,
+            float(self.segment_score(rows)[0]),
+            left_side="weight",
+            right_side="score",
+            facts={"components": facts},
+            findings=tuple(sorted(findings, key=lambda finding: -finding.cost)),
+            unit="taken off",
+            remarks=("A component that takes off less than 0 adds so much to the score.",),
+            parts=tuple(part.explain(alone) for part in self._parts() if _explains(part)),
+        )
+
     def _mean(self, scores: FloatArray) -> FloatArray:
         """(components, n) scores to n weighted means of z-scores; missing scores are left out."""
-        signs = np.array([1.0 if p.higher_is_better else -1.0 for p in self._parts()])
-        centres, scales = np.array(self.centres)[:, None], np.array(self.scales)[:, None]
-        z = signs[:, None] * (scores - centres) / scales
-        weights = np.where(np.isnan(z), 0.0, np.array(self.weights)[:, None])
+        z, weights = self._normalised(scores)
         with np.errstate(invalid="ignore", divide="ignore"):
             total = np.asarray((np.nan_to_num(z) * weights).sum(axis=0) / weights.sum(axis=0))
         return total.astype(np.float64)
+
+    def _normalised(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """z-scores, higher better, and their weights: 0 where there is no score."""
+        signs = np.array([1.0 if p.higher_is_better else -1.0 for p in self._parts()])
+        centres, scales = np.array(self.centres)[:, None], np.array(self.scales)[:, None]
+        z = signs[:, None] * (scores - centres) / scales
+        return z, np.where(np.isnan(z), 0.0, np.array(self.weights)[:, None])
 
     def _split(self, rows: FloatArray) -> list[FloatArray]:
         ends = np.cumsum([len(part.columns) for part in self._parts()])[:-1]
@@ -186,3 +218,7 @@ class Blend(Metric):
             self.__dict__["_loaded"] = [registry.load(spec) for spec in self.components]
         parts: list[Metric] = self.__dict__["_loaded"]
         return parts
+
+
+def _explains(part: Metric) -> bool:
+    return type(part).explain is not Metric.explain

@@ -23,8 +23,9 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults, found_remark, ngram_faults
 from mtgauge.metrics._references import Ints, distinct
-from mtgauge.metrics._words import Tokenize, WordMetric, sacrebleu_version
+from mtgauge.metrics._words import Tokenize, WordMetric, Words, sacrebleu_version
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
@@ -120,6 +121,27 @@ class Bleu(WordMetric):
             score = brevity * np.exp(log_sum / np.maximum(orders, 1))
         usable = matches.any(axis=1) & (effective_order | (orders == self.max_order))
         return np.where(usable, score, 0.0)
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        return precision_faults(hypothesis, references, nearest, self.max_order)
+
+
+def precision_faults(
+    hypothesis: Words, references: list[Words], nearest: int, orders: int
+) -> Faults:
+    """What BLEU and its kin count: n-grams of the translation, and its length."""
+    of = np.zeros(1, dtype=np.int64)
+    matches = overlap([hypothesis], [tuple(references)], of, orders)[0]
+    totals = [max(len(hypothesis) - n, 0) for n in range(orders)]
+    remarks = [found_remark(matches.tolist(), totals)]
+    length = int(closest_lengths(np.array([len(hypothesis)]), [[*map(len, references)]], of)[0])
+    if 0 < len(hypothesis) < length:
+        penalty = np.exp(1 - length / len(hypothesis))
+        remarks.append(
+            f"Shorter than the reference ({len(hypothesis)} words for {length}): the score is "
+            f"multiplied by {penalty:.2f}. Nothing else is charged for missing words."
+        )
+    return Faults(ngram_faults(hypothesis, references, nearest, orders), "n-grams", remarks)
 
 
 def closest_lengths(sizes: Ints, lengths: Sequence[Sequence[int]], of: Ints) -> Ints:

@@ -17,12 +17,14 @@ similar ones: the authors' script, which the published scores come from, has it 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.metric import FloatArray
+from mtgauge.metric import Finding, FloatArray
+from mtgauge.metrics._faults import MOVED, Faults, costliest, moved_run, word_edits
 from mtgauge.metrics._references import distinct
 from mtgauge.metrics._words import ReferenceWords, Words
 from mtgauge.registry import metric
@@ -50,6 +52,18 @@ class Character(ReferenceWords):
         score = np.array([character(h, right[k][0], space) for h, k in pairs], dtype=np.float64)
         return work.combine(score[:, None], -score, self.multi_ref)
 
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        from rapidfuzz.distance import Levenshtein
+
+        reference = references[nearest]
+        states = [hypothesis, *_shifts(hypothesis, reference)]
+        moves = [moved_run(before, after) for before, after in itertools.pairwise(states)]
+        each = _cost(hypothesis, states[-1]) / max(len(moves), 1)
+        edits = word_edits(states[-1], reference, lambda a, b: float(Levenshtein.distance(a, b)))
+        return Faults(
+            costliest([*(Finding(MOVED, run, cost=each) for run in moves), *edits]), "characters"
+        )
+
 
 def character(hypothesis: Words, reference: Words, space: str = " ") -> float:
     """The rate of one pair; `space` is what stands between words and counts as a character.
@@ -61,14 +75,14 @@ def character(hypothesis: Words, reference: Words, space: str = " ") -> float:
 
     if not hypothesis:
         return 1.0
-    shifted = _shift(hypothesis, reference)
+    shifted = [hypothesis, *_shifts(hypothesis, reference)][-1]
     text = space.join(shifted)
     edits = Levenshtein.distance(text, space.join(reference)) + _cost(hypothesis, shifted)
     return min(1.0, edits / len(text))
 
 
-def _shift(words: Words, reference: Words) -> Words:
-    """`words` after all shifts that lower the word edit distance, the best one first."""
+def _shifts(words: Words, reference: Words) -> Iterator[Words]:
+    """`words` after each shift that lowers the word edit distance, the best one first."""
     from rapidfuzz.distance import Levenshtein
 
     distance = Levenshtein.distance(words, reference)
@@ -80,9 +94,9 @@ def _shift(words: Words, reference: Words) -> Words:
             # of shifts that are equally good the authors' script keeps the last in word order
             best = max(best, (-Levenshtein.distance(moved, reference), moved))
         if -best[0] == distance:
-            return words
+            return
         distance, words = -best[0], best[1]
-    return words
+        yield words
 
 
 def _common_runs(words: Words, reference: Words) -> Iterator[tuple[int, int, int]]:

@@ -26,8 +26,9 @@ from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults, character_faults, ngram_faults
 from mtgauge.metrics._references import Pairs, distinct
-from mtgauge.metrics._words import WordMetric, sacrebleu_version
+from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
@@ -99,6 +100,15 @@ class Chrf(WordMetric):
     def _score(self, rows: FloatArray) -> FloatArray:
         hyp, ref, match = rows[:, 0::3], rows[:, 1::3], rows[:, 2::3]
         return f_score(hyp, ref, match, self.beta, self.eps_smoothing)
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        if not self.char_order:
+            found = ngram_faults(hypothesis, references, nearest, self.word_order, recall=True)
+            return Faults(found, "n-grams")
+        texts = (" ".join(hypothesis), " ".join(references[nearest]))
+        found = character_faults(*texts, self.char_order, spaces=self.whitespace)
+        remark = "Costs are character n-grams of the word that the other text does not have."
+        return Faults(found, "n-grams", (remark,))
 
     def splitter(self, target_lang: str | None) -> Callable[[str], list[str]]:
         return self._words

@@ -27,6 +27,7 @@ from mtgauge.metric import Explanation, FloatArray, Task, model_label
 from mtgauge.metrics._contextual import warn_of_language
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
 from mtgauge.metrics._language_model import LM_PRESETS
+from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._presets import Case, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 from mtgauge.options import When, group_values
@@ -136,6 +137,7 @@ class Cosine(CrossLingualMetric):
         if facts:
             facts["cosine"] = score - facts["fluency"] * facts["fluency_weight"]
         left = alone.sources if self.against == "source" else (alone.references or [()])[0]
+        findings, remark = omissions(self, alone)
         return Explanation(
             self.name,
             score,
@@ -143,6 +145,9 @@ class Cosine(CrossLingualMetric):
             tuple(alone.hypotheses),
             left_side=self.against,
             facts=facts,
+            findings=findings,
+            unit=UNIT if findings else "",
+            remarks=(*self.fluency_remarks(facts), remark),
         )
 
     def versions(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults, bag_faults, word_edits
 from mtgauge.metrics._references import Ints, distinct
 from mtgauge.metrics._words import ReferenceWords, Words
 from mtgauge.registry import metric
@@ -77,6 +78,9 @@ class Wer(_ErrorRate):
         pairs = zip(left, of.tolist(), strict=True)
         return np.array([Levenshtein.distance(h, right[k][0]) for h, k in pairs], dtype=np.int64)
 
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        return Faults(word_edits(hypothesis, references[nearest]), "errors")
+
 
 @metric("per")
 class Per(_ErrorRate):
@@ -93,3 +97,7 @@ class Per(_ErrorRate):
         longer = np.array([len(h) for h in left], dtype=np.int64)
         words = np.array([len(refs[0]) for refs in right], dtype=np.int64)[of]
         return np.maximum(longer, words) - overlap(left, right, of, 1)[:, 0]
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        remark = "Surplus and missing words cancel each other: the larger number of the two counts."
+        return Faults(bag_faults(hypothesis, references[nearest]), "words", (remark,))

@@ -26,7 +26,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.metric import Explanation, Finding, FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import (
     LM_PRESETS,
     OFF,
@@ -96,12 +96,28 @@ class Fluency(PresetMetric):
         return self.term.versions()
 
     def explain(self, segment: Segments) -> Explanation:
+        """Words with their log-probabilities, the most improbable first."""
         alone = segment.take([0])
-        logprobs, _ = self.term.logprobs(alone.hypotheses, self.term.read_sources(alone.sources))
+        source = None if alone.sources is None else alone.sources[0]
+        given = self.term.read_sources(alone.sources)
+        logprobs, _ = self.term.logprobs(alone.hypotheses, given)
+        words = self.term.words(alone.hypotheses[0], source)
+        found = [Finding("", word.text, "", -value, word.at) for word, value in words]
+        known = "the words before it and the source" if given else "the words before it"
         return Explanation(
             self.name,
             float(self.statistics(alone)[0, 0]),
-            right=tuple(alone.hypotheses),
+            right=tuple(word.text for word, _ in words),
+            right_pieces=tuple(word.pieces for word, _ in words),
             left_side="language_model",
-            facts={"logprobs": np.round(logprobs, 4).tolist()},
+            facts={
+                "logprobs": np.round(logprobs, 4).tolist(),
+                "words": [[word.text, round(value, 4)] for word, value in words],
+            },
+            findings=tuple(sorted(found, key=lambda finding: -finding.cost)),
+            unit="-log p",
+            remarks=(
+                f"-log p says how little {self.term.model.name} expected the word after {known}: "
+                "0 is certain, 2.3 one chance in ten, 6.9 one in a thousand.",
+            ),
         )

@@ -38,7 +38,8 @@ from mtgauge.knowledge.link.agreement import (
     matches_by_sound,
 )
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.metric import Explanation, FloatArray, Link, Task, Untranslated
+from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.metrics._entities import explain_entities
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.options import When
 from mtgauge.registry import metric
@@ -189,28 +190,12 @@ class Kobe(PresetMetric):
         return np.asarray(np.where(source > 0, score, np.nan), dtype=np.float64)
 
     def explain(self, segment: Segments) -> Explanation:
-        found = self._agreements(segment)[0]
-        pairs, lost, invented = found
-        left = [s for s, _ in pairs] + lost
-        right = [t for _, t in pairs] + invented
-        score = float(self.segment_score(self.statistics(segment))[0])
-        source_lang, target_lang = self._pair(segment)
-        return Explanation(
-            metric=self.name,
-            score=score,
-            left=tuple(m.text for m in left),
-            right=tuple(m.text for m in right),
-            left_side=self.against,
-            links=tuple(Link(i, i, 1.0, 0.0) for i in range(len(pairs))),
-            facts={
-                "matched": [
-                    {"source": s.text, "target": t.text, **self._facts(s, target_lang)}
-                    for s, t in pairs
-                ],
-                "lost": [{"source": m.text, **self._facts(m, target_lang)} for m in lost],
-                "invented": [{"target": m.text, **self._facts(m, source_lang)} for m in invented],
-            },
-        )
+        alone = segment.take([0])
+        score = float(self.segment_score(self.statistics(alone))[0])
+        return explain_entities(
+            self.name, score, self.against, self._agreements(alone)[0], self._pair(alone),
+            self._facts,
+        )  # fmt: skip
 
     def categories(self, batch: Segments) -> dict[str, tuple[int, int]]:
         """{category: (matches, source entities)}: which kinds of entity are lost."""

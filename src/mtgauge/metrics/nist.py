@@ -31,6 +31,7 @@ from mtgauge.data import columns
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import distinct
 from mtgauge.metrics._words import Tokenize, WordMetric, Words
 from mtgauge.options import Range
@@ -116,6 +117,13 @@ class Nist(WordMetric):
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)
 
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        corpus = self._learnt().latest  # of the tokeniser that `statistics` used
+        found = ngram_faults(
+            hypothesis, references, nearest, self.max_order, lambda g: _information(g, corpus)
+        )
+        return Faults(found, "bits", ("Rare words and rare runs of words weigh more.",))
+
     def _learnt(self) -> _Corpus:
         if "_corpus" not in self.__dict__:
             if self.needs_corpus:
@@ -130,6 +138,7 @@ class _Corpus:
     def __init__(self, texts: list[str], max_order: int) -> None:
         self._texts, self._max_order = texts, max_order
         self._counted: dict[str, NgramCounts] = {}
+        self.latest: NgramCounts = Counter()  # what `counts` returned last
 
     def counts(self, tokenize: str, split: Callable[[str], Words]) -> NgramCounts:
         """N-grams of the corpus; how many words it has stands under the empty n-gram."""
@@ -140,7 +149,8 @@ class _Corpus:
                 found.update(counts(words, self._max_order))
                 found[()] += len(words)
             self._counted[tokenize] = found
-        return self._counted[tokenize]
+        self.latest = self._counted[tokenize]
+        return self.latest
 
 
 def _information(gram: tuple[str, ...], corpus: NgramCounts) -> float:

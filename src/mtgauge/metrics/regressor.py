@@ -125,7 +125,22 @@ class Regressor(TrainedMetric):
         return Packer.of(read_tokenizer(path), int(self.card["max_length"]))
 
     def predict(self, batch: Segments) -> FloatArray:
-        view, texts = self._view(Task.of(batch).sides), {}
+        view = self._view(Task.of(batch).sides)
+        vectors, owner = self._read(view, batch)
+        scores = self._head(view, vectors)
+        return one_row_each(scores[:, None], owner, self.multi_ref, scores)[:, 0]
+
+    def answers(self, alone: Segments) -> list[tuple[str, float]]:
+        """What the head answers from each view; of several references the best one."""
+        view = self._view(Task.of(alone).sides)
+        vectors, _ = self._read(view, alone)
+        by_slot = dict(zip(INPUTS[view], vectors, strict=True))
+        best = int(np.argmax(self._head(view, vectors)))
+        return [(name, float(self._answer(name, by_slot)[best])) for name in self._views(view)]
+
+    def _read(self, view: str, batch: Segments) -> tuple[list[Vectors], NDArray[np.int64]]:
+        """Vectors of each input of a view, and the segment that each row belongs to."""
+        texts = {}
         owner = np.arange(len(batch))
         if "ref" in view:
             references, owner = compared_with(self.name, batch, "reference")
@@ -141,8 +156,7 @@ class Regressor(TrainedMetric):
             )
             for name in INPUTS[view]
         ]
-        scores = self._head(view, vectors)
-        return one_row_each(scores[:, None], owner, self.multi_ref, scores)[:, 0]
+        return vectors, owner
 
     def _vectors(self, inputs: list[tuple[str, ...]], langs: tuple[str | None, ...]) -> Vectors:
         """(n, d): what the encoder makes of each input; distinct ones are read once."""
@@ -191,8 +205,12 @@ class Regressor(TrainedMetric):
         of such answers is better was chosen on the validation data. The encoder runs once anyway.
         """
         by_slot = dict(zip(INPUTS[view], vectors, strict=True))
-        answers = self.card.get("answers", {}).get(view, [view])
-        return np.asarray(np.mean([self._answer(name, by_slot) for name in answers], axis=0))
+        answers = [self._answer(name, by_slot) for name in self._views(view)]
+        return np.asarray(np.mean(answers, axis=0))
+
+    def _views(self, view: str) -> list[str]:
+        """The views whose answers are averaged for a view."""
+        return list(self.card.get("answers", {}).get(view, [view]))
 
     def _answer(self, view: str, by_slot: dict[str, Vectors]) -> FloatArray:
         """Scores from the vectors of one view's slots; a slot that is not given is marked so."""

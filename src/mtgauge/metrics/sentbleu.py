@@ -25,9 +25,10 @@ import numpy as np
 from mtgauge.compare.overlap import overlap
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import distinct
-from mtgauge.metrics._words import Tokenize, WordMetric
-from mtgauge.metrics.bleu import closest_lengths
+from mtgauge.metrics._words import Tokenize, WordMetric, Words
+from mtgauge.metrics.bleu import closest_lengths, precision_faults
 from mtgauge.registry import metric
 
 _ORDERS = 4
@@ -65,3 +66,6 @@ class SentBleu(WordMetric):
         penalty = np.minimum(1.0 - reference / np.maximum(sizes, 1), 0.0)
         score = np.exp(np.log((matches + 1) / (totals + 1)).mean(axis=1) + penalty)
         return np.where(sizes > 0, score, 0.0)[work.rows, None]
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        return precision_faults(hypothesis, references, nearest, _ORDERS)

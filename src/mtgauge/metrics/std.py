@@ -8,6 +8,7 @@ distance of meaning (word vectors) and O of relative position (see compare/seman
 formulas). Lower is better: 0 for a copy of the reference, 1 at worst.
 
     mtgauge.load("std")                                   # embedded vectors of the target language
+    mtgauge.load("std:vectors=crawl-300d-2M.vec.gz")      # a file: converted once, into the cache
     mtgauge.load("std:vectors=crawl.vectors,preset=lp")   # a store made by mtgauge vectors convert
 
 Presets: `lp` solves the paper's equation exactly, so that words in another place cost something;
@@ -30,8 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
+from mtgauge.metrics._matching import link_findings
 from mtgauge.metrics._references import distinct
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -51,8 +54,12 @@ if TYPE_CHECKING:
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
 LONGEST = "longest"  # the longest words that the vectors know
-AS_WORST = "no known word on a side, scored as worst"
-BY_SPELLING = "no known word on a side, compared by the words that both share"
+AS_WORST = "as_worst"
+BY_SPELLING = "by_spelling"
+_HOW = (
+    "Either text puts weight on its words and on similar words of the other; what the two do not "
+    "share is moved. A cost is the weight moved times the distance in meaning and place."
+)
 _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
@@ -129,7 +136,7 @@ class STD(Metric):
 
     def statistics(self, batch: Segments) -> FloatArray:
         if batch.target_lang is None:
-            self.notes["language unknown, English assumed"] += len(batch)
+            self.notes["language_assumed"] += len(batch)
         work = distinct(batch).each_reference()
         hypotheses, references = work.prepare(self._tokens(batch.target_lang or "en"))
         lookup = self._lookup(batch.target_lang or "en")
@@ -173,7 +180,19 @@ class STD(Metric):
         facts.pop(f"{self.columns[0]} flow")  # the first order is shown in full
         score = float(self.segment_score(rows)[0])
         matrix = made[0].distance
-        return Explanation(self.name, score, names, names, links=links, matrix=matrix, facts=facts)
+        words = [Word(name, (), None) for name in names]
+        return Explanation(
+            self.name,
+            score,
+            names,
+            names,
+            links=links,
+            matrix=matrix,
+            facts=facts,
+            findings=link_findings(words, words, links),
+            unit="cost",
+            remarks=(f"The list is of single words, which cost {rows[0, 0]:.4f}.", _HOW),
+        )
 
     def _settings(self) -> TravelSettings:
         from mtgauge.compare.semantic import TravelSettings
@@ -211,7 +230,7 @@ class STD(Metric):
         number = {key: i for i, key in enumerate(texts)}
         words = lookup.words(list(texts.values()))
         if words.missing:
-            self.notes["words without a vector"] += words.missing
+            self.notes["no_vector"] += words.missing
         lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
         rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)

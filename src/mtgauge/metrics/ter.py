@@ -25,6 +25,7 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics._faults import Faults, ter_edits
 from mtgauge.metrics._references import Ints, distinct
 from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
@@ -124,6 +125,12 @@ class Ter(WordMetric):
 
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)
+
+    def reference_words(self, split: Callable[[str], Words], text: str) -> Words:
+        return split(" ".join(split(text)))  # as in `statistics`
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        return Faults(ter_edits(hypothesis, references[nearest]), "edits")
 
 
 def _edits(left: list[Words], right: list[Words], of: Ints) -> Ints:

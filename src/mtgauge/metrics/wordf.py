@@ -19,8 +19,9 @@ from typing import Annotated
 
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import MultiReference, distinct
-from mtgauge.metrics._words import Tokenize, WordMetric
+from mtgauge.metrics._words import Tokenize, WordMetric, Words
 from mtgauge.metrics.chrf import f_score, order_counts
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -69,3 +70,7 @@ class WordF(WordMetric):
 
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)
+
+    def faults(self, hypothesis: Words, references: list[Words], nearest: int) -> Faults:
+        found = ngram_faults(hypothesis, references, nearest, self.max_order, recall=True)
+        return Faults(found, "n-grams")

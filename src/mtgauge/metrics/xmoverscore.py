@@ -185,6 +185,12 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
     def explain(self, segment: Segments) -> Explanation:
         o, alone = self.options, segment.take([0])
         facts = self.fluency_facts(alone)
+        remarks = self.fluency_remarks(facts)
         if alone.sources is not None:
-            facts["copied"] = float(copied_share(alone.sources, alone.hypotheses)[0])
-        return explain_pair(self, alone, o.matching, o.distance, o.dropout, facts)
+            copied = facts["copied"] = float(copied_share(alone.sources, alone.hypotheses)[0])
+            if copied and o.copy_penalty:
+                remarks.append(
+                    f"{copied:.0%} of the words were copied from the source untranslated: that "
+                    f"takes off {o.copy_penalty * copied:.3f}."
+                )
+        return explain_pair(self, alone, o.matching, o.distance, o.dropout, facts, remarks)

@@ -152,8 +152,6 @@ class Robustness:
 
 
 class _ProbeOptions(TypedDict, total=False):
-    """The options of `probe`, for its overloads."""
-
     sources: Sequence[str] | None
     references: Sequence[str] | None
     translations: Sequence[str] | None

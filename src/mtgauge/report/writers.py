@@ -12,6 +12,7 @@ meaning to.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -19,7 +20,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 Grid = Sequence[Sequence[str]]  # rows of cells, the heading first
 TABLES = ("table", "tsv", "csv", "markdown", "latex")
@@ -136,6 +137,71 @@ def pad(text: str, cells: int, *, right: bool = False) -> str:
     """The text with spaces to fill so many terminal cells."""
     space = " " * (cells - display_width(text))
     return space + text if right else text + space
+
+
+def fold(text: str, cells: int) -> list[str]:
+    """The text in lines of so many terminal cells, broken at spaces, or anywhere without them.
+
+    >>> fold("one two three", 7)
+    ['one two', 'three']
+    """
+    lines: list[str] = []
+    for word in text.split():
+        if lines and display_width(lines[-1]) + 1 + display_width(word) <= cells:
+            lines[-1] += f" {word}"
+            continue
+        while display_width(word) > cells > 1:
+            start = _cut(word, cells)
+            lines.append(word[:start])
+            word = word[start:]
+        lines.append(word)
+    return lines
+
+
+def shorten(text: str, cells: int) -> str:
+    """The text, or as much of its beginning as fits before an ellipsis."""
+    if display_width(text) <= cells:
+        return text
+    return text[: _cut(text, cells - 1)].rstrip() + "…"
+
+
+def _cut(text: str, cells: int) -> int:
+    """How many characters fill so many cells at most, one at least."""
+    used = 0
+    for k, char in enumerate(text):
+        used += display_width(char)
+        if used > cells:
+            return max(k, 1)
+    return len(text)
+
+
+# What a terminal cannot show
+
+_PLAIN = {
+    "↑": "^", "↓": "v", "±": "+-", "…": "...", "×": "x", "→": "->", "–": "-", "—": "-", "−": "-",
+    "≥": ">=", "≤": "<=", "░": ".", "▒": ":", "▓": "*", "█": "#", "─": "-", "│": "|", "’": "'",
+    "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    r"""An error handler of codecs: marks in ASCII, anything else as \uXXXX, which JSON can read."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    stretch = error.object[error.start : error.end]
+    units = (char.encode("utf-16-be", "surrogatepass") for char in stretch)
+    escaped = ("".join(f"\\u{u[k]:02x}{u[k + 1]:02x}" for k in range(0, len(u), 2)) for u in units)
+    pairs = zip(stretch, escaped, strict=True)
+    return "".join(_PLAIN.get(char, code) for char, code in pairs), error.end
+
+
+def speak_plainly(*streams: TextIO) -> None:
+    """Let streams that cannot show every character write ASCII for the marks they lack."""
+    codecs.register_error("mtgauge-plain", _plain)
+    for stream in streams:
+        named = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
+        if not named.startswith("utf") and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="mtgauge-plain")
 
 
 # Numbers

@@ -56,9 +56,10 @@ def words(
     kept = make.keep(tokens, encoder.punctuation, punctuation=False)
     units = make.build(tokens, kept, np.ones(len(kept)), 1, pieces="mean", normalise=False)
     text = np.repeat(np.arange(len(units)), np.diff(units.offsets))
+    starts, ends = tokens.spans[units.ends[:, 0], 0], tokens.spans[units.ends[:, 1], 1]
     names = [
         sentences[i][start:end].lower()
-        for i, (start, end) in zip(text.tolist(), units.spans.tolist(), strict=True)
+        for i, start, end in zip(text.tolist(), starts, ends, strict=True)
     ]
     return SentenceWords(units.offsets, units.vectors, names)
 

@@ -35,8 +35,7 @@ class Units:
     offsets: IntArray  # (n + 1,)
     vectors: Vectors  # (M, d), rows of length 1 unless normalise=False
     weights: FloatArray  # (M,), sum 1 in each text
-    spans: IntArray  # (M, 2): characters of the unit in its text
-    ids: IntArray  # (M,): id of the first token
+    ends: IntArray  # (M, 2): numbers of the unit's first and last token
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -76,21 +75,20 @@ def build(
     """Units of the kept tokens, whose weights (one per token) are `weights`."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
-    vectors, spans, ids = tokens.vectors, tokens.spans[rows], tokens.ids[rows]
-    mass = weights[rows]
+    vectors, mass, ends = tokens.vectors, weights[rows], np.stack([rows, rows], axis=1)
     if pieces == "mean" and len(rows):
         # By word number, not by `first`: the first piece of a word may have been filtered.
         begins = np.flatnonzero(np.diff(np.cumsum(tokens.first)[rows], prepend=-1))
         counts = np.diff(np.append(begins, len(rows)))
         sums = np.add.reduceat(vectors[rows], begins, axis=0)
         vectors = (sums / counts[:, None]).astype(np.float32)
-        spans = np.stack([spans[begins, 0], spans[begins + counts - 1, 1]], axis=1)
-        ids, text, mass, rows = ids[begins], text[begins], mass[begins], np.arange(len(begins))
+        ends = np.stack([rows[begins], rows[begins + counts - 1]], axis=1)
+        text, mass, rows = text[begins], mass[begins], np.arange(len(begins))
     lengths = np.bincount(text, minlength=len(tokens))
     if ngram == 1:
         offsets = offsets_of(lengths)
         mixed = _mixed(vectors, [(rows, None)], normalise)
-        return Units(offsets, mixed, _normalise(mass, offsets), spans, ids)
+        return Units(offsets, mixed, _normalise(mass, offsets), ends)
     starts = np.cumsum(lengths) - lengths
     grams = np.where(lengths > 0, np.maximum(lengths - ngram + 1, 1), 0)
     begin = ranges(starts, grams)
@@ -104,14 +102,12 @@ def build(
         # An n-gram without weight (idf 0) still has a direction: the plain mean.
         share = np.where(total > 0, mass[at] / np.where(total > 0, total, 1.0), 1 / width) * inside
         parts.append((rows[at], share.astype(np.float32)))
-    ends = begin + width - 1
     offsets = offsets_of(grams)
     return Units(
         offsets,
         _mixed(vectors, parts, normalise),
         _normalise(total, offsets),
-        np.stack([spans[begin, 0], spans[ends, 1]], axis=1),
-        ids[begin],
+        np.stack([ends[begin, 0], ends[begin + width - 1, 1]], axis=1),
     )
 
 

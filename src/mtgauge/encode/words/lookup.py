@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.card import read_object
+from mtgauge.encode.words.converted import open_vectors
 from mtgauge.encode.words.store import EMBEDDED, WordVectors
 from mtgauge.text.words import is_punctuation
 
@@ -59,8 +60,8 @@ class Lookup:
 
     @classmethod
     def open(cls, where: str, lang: str, oov: Oov) -> Lookup:
-        vectors = WordVectors.embedded(lang) if where == "embedded" else WordVectors.open(where)
-        return cls(vectors, oov)
+        embedded = where == "embedded"
+        return cls(WordVectors.embedded(lang) if embedded else open_vectors(where), oov)
 
     def remember(self, name: str, make: Callable[[Collection[str]], T]) -> T:
         """Something made once from the whole vocabulary."""
@@ -149,6 +150,8 @@ def version(where: str) -> str:
     """What names the vectors in a signature: the embedded set's version, or a fingerprint."""
     if where == "embedded":
         return f"embedded-{read_object(EMBEDDED / 'card.json')['version']}"
+    if Path(where).is_file():
+        return open_vectors(where).fingerprint
     header = Path(where) / "header.json"
     if not header.is_file():
         return "missing"

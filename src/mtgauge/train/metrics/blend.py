@@ -122,9 +122,10 @@ def fit_blend(components: Sequence[str], judged: Sequence[Judged], equal: bool =
         weights = _nearest(np.nan_to_num(z).T, (human - human.mean()) / human.std())
     if not weights.sum() > 0:
         raise UsageError("None of the components agrees with these judgements: no weights.")
-    found = {"centres": centres, "scales": scales, "weights": weights}
-    values = {name: tuple(round(float(x), 4) for x in row) for name, row in found.items()}
-    return Blend(tuple(components), values["centres"], values["scales"], values["weights"])
+    centre, scale, weight = (
+        tuple(round(float(x), 4) for x in row) for row in (centres, scales, weights)
+    )
+    return Blend(tuple(components), centre, scale, weight)
 
 
 def _nearest(columns: FloatArray, target: FloatArray) -> FloatArray:

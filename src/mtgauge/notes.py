@@ -1,0 +1,72 @@
+"""What metrics and runs count beside the scores, and the sentence that says it.
+
+    metric.notes["truncated"] += 3
+    sentence("truncated", 3)        "3 texts were longer than the model reads and were cut."
+
+A metric that counts something of its own adds its name and its sentence here; one sentence for one,
+one for many, each with {n} for the number. What is not in the table is said by its name.
+"""
+
+from __future__ import annotations
+
+NOTES: dict[str, tuple[str, str]] = {
+    "truncated": (
+        "{n} text was longer than the model reads and was cut.",
+        "{n} texts were longer than the model reads and were cut.",
+    ),
+    "oov": (
+        "{n} word has no vector and was left out.",
+        "{n} words have no vector and were left out.",
+    ),
+    "no_vector": (
+        "{n} word has no vector; the option oov says what then.",
+        "{n} words have no vector; the option oov says what then.",
+    ),
+    "language_assumed": (
+        "{n} text was taken for English: the language is not given (-l).",
+        "{n} texts were taken for English: the language is not given (-l).",
+    ),
+    "as_worst": (
+        "{n} segment has a side without a known word and got the worst score.",
+        "{n} segments have a side without a known word and got the worst score.",
+    ),
+    "by_spelling": (
+        "{n} segment has a side without a known word and was compared by the words both share.",
+        "{n} segments have a side without a known word and were compared by the words both share.",
+    ),
+    "no_entities": (
+        "{n} source names nothing that could be lost: the segment has no score.",
+        "{n} sources name nothing that could be lost: the segments have no score.",
+    ),
+    "untokenised": (
+        "{n} translation does not look tokenised; tokenize=13a splits punctuation off.",
+        "{n} translations do not look tokenised; tokenize=13a splits punctuation off.",
+    ),
+    "empty": (
+        "{n} translation is empty.",
+        "{n} translations are empty.",
+    ),
+    "skipped": (
+        "{n} segment was left out because a translation of it is empty.",
+        "{n} segments were left out because a translation of each is empty.",
+    ),
+    "undefined resamples": (
+        "{n} resample has no score for some system; the interval is of the others.",
+        "{n} resamples have no score for some system; the intervals are of the others.",
+    ),
+}
+_UNDEFINED = "undefined in "
+
+
+def sentence(note: str, n: int) -> str:
+    """A count in words.
+
+    >>> sentence("truncated", 1), sentence("undefined in baseline", 2)
+    ('1 text was longer than the model reads and was cut.', '2 segments of baseline have no score.')
+    """
+    if note.startswith(_UNDEFINED):
+        many = "segment of {} has" if n == 1 else "segments of {} have"
+        return f"{n:,} {many.format(note.removeprefix(_UNDEFINED))} no score."
+    if note not in NOTES:
+        return f"{note}: {n:,}."
+    return NOTES[note][n != 1].format(n=f"{n:,}")
