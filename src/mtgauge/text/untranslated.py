@@ -57,7 +57,7 @@ _WHOLE = 0.9  # share of words from the source from which a text is all copy
 class Margins:
     """From which margins (text/language.py) a text is not in the target's language.
 
-    Set by recipes/calibrate_untranslated.py on WMT15, WMT16 and parallel text.
+    Set by recipes/calibrate_untranslated.py on WMT15, WMT16 and parallel text; `single` by hand.
     """
 
     copied: float = 0.7
