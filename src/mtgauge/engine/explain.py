@@ -56,7 +56,9 @@ def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation
         return found
     score = float(metric.segment_score(metric.rows(alone))[0])
     facts = {"untranslated": round(share, 4), "score without it": found.score}
-    return replace(found, score=score, facts=found.facts | facts)
+    remark = f"{share:.0%} of it is untranslated: the score would be {found.score:.4f} otherwise."
+    remarks = (*found.remarks, remark)
+    return replace(found, score=score, facts=found.facts | facts, remarks=remarks)
 
 
 def _sentences(chunk: Chunk) -> dict[str, str]:
