@@ -61,6 +61,9 @@ def test_whole_texts() -> None:
     assert of("other-language", foreign=foreign) == foreign[1], "a word is no text"
     assert of("unrelated") in OTHERS
     assert make("copy", Good(" ", "Text.", DE_EN)) is None
+    names = Good("Anna Meier, Jan Hus, Peter Pan, Berlin und Wien.", "", DE_EN)
+    kept = Good(names.source, names.source.replace("und Wien", "and Vienna"), DE_EN)
+    assert [make(fault, kept) for fault in ("copy", "copy-75")] == [None, None], "names are kept"
     assert make("other-language", HOUSE) is None
     assert make("unrelated", HOUSE) is None
 

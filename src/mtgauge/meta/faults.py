@@ -8,7 +8,8 @@
 
 Every fault is drawn from its own seeded generator (seed, fault, row), so a text has the same
 faults whatever stands beside it. A fault that cannot be made (no number to change, no second
-clause, no text in another language) is None, as is one that would leave the translation as it was.
+clause, no text in another language) is None, as is one that would leave the translation as it was,
+and a copy of a source of which the good translation keeps half the words: such are lists of names.
 A changed name, a clause from elsewhere and an unrelated text are taken from the other translations.
 
 What is changed inside a sentence (a denial, number, name, date) is in slips.py.
@@ -135,12 +136,26 @@ def copied(source: str, translation: str, share: float, draw: random.Random) -> 
 
 @_fault("copy")
 def _copy(good: Good, around: _Around) -> str | None:
-    """Not of a few words, which may be names: a right translation of themselves."""
-    return good.source if len(_units(good.source)) >= _FEWEST else None
+    """Not of a few words, which may be names."""
+    if len(_units(good.source)) < _FEWEST or _is_mostly_kept(good):
+        return None
+    return good.source
 
 
 def _copy_of(share: float) -> Fault:
-    return lambda good, around: copied(good.source, good.translation, share, around.draw)
+    return lambda good, around: (
+        None if _is_mostly_kept(good) else copied(good.source, good.translation, share, around.draw)
+    )
+
+
+def _is_mostly_kept(good: Good) -> bool:
+    """Whether half of the source stands in its good translation: to copy names is no fault."""
+    theirs, mine = _words(good.source), _words(good.translation)
+    return 2 * sum(word in mine for word in theirs) >= len(theirs)
+
+
+def _words(text: str) -> list[str]:
+    return [unit.strip(" .,;:!?\"'()").casefold() for unit in _units(text)]
 
 
 for _percent in (75, 50, 25):
