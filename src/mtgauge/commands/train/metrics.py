@@ -91,6 +91,10 @@ def _add_distil(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--teacher-hidden", type=int, default=256)
     parser.add_argument("--corpus", type=Path, help="with samples.npz of `mtgauge train sample`")
     parser.add_argument("--samples", type=int, metavar="N", help="no more than N of them")
+    parser.add_argument("--slips", type=int, default=0, metavar="N",
+                        help="N pairs with mirrored slips, for both directions")  # fmt: skip
+    parser.add_argument("--faults", type=int, default=20_000, metavar="N",
+                        help="copies and strangers of N pairs, beside --slips")  # fmt: skip
     parser.add_argument("--encoder", default="embedded", help="whose pieces --judged holds")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--out", type=Path, required=True, help="folder for the two files")

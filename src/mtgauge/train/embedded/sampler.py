@@ -26,13 +26,15 @@ from mtgauge.train.embedded.corrupt import Slips, Table
 from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces
 
 ORIGIN_WEIGHT = {
-    "newstest2008-14": 4.0, "mlqe": 4.0, "europarl": 1.5, "tatoeba": 0.6, "multi30k": 0.6,
-    "kaznu": 1.0, "bible": 0.5, "python-docs": 0.5, "gnome-user-docs": 0.4, "gimp-help": 0.3,
-    "firefox-l10n": 0.3, "calibre": 0.3,
+    "mlqe": 4.0, "ud-pud": 4.0, "newstest2008-14": 4.0, "xquad": 2.0, "tico19": 2.0,
+    "europarl": 1.5, "opensource-guide": 1.5, "kaznu": 1.0, "mozilla-www": 0.8, "k8s": 0.7,
+    "godot-docs": 0.7, "ms-d365": 0.7, "ms-misc": 0.7, "tatoeba": 0.6, "tatoeba-ccby": 0.6,
+    "multi30k": 0.6, "lo-help": 0.5, "bible": 0.5, "python-docs": 0.5, "gnome-user-docs": 0.4,
+    "gimp-help": 0.3, "firefox-l10n": 0.3, "calibre": 0.3, "lo-ui": 0.3,
 }  # fmt: skip
 BOOST = {
-    "lv": 2.2, "tr": 2.2, "zh": 2.2, "fi": 1.9, "ru": 1.8, "cs": 1.8, "de": 1.6, "et": 1.4,
-    "ro": 1.4, "he": 2.2, "hu": 1.8,
+    "lv": 2.2, "tr": 2.2, "zh": 2.2, "fi": 1.9, "ru": 1.8, "cs": 1.8, "de": 1.6, "et": 1.6,
+    "ro": 1.4, "he": 1.6, "hu": 1.6,
 }  # fmt: skip
 
 

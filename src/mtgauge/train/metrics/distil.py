@@ -20,6 +20,7 @@ Limits: the teacher reads English; what it has seen of the same judgements it ha
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +55,50 @@ def run(args: argparse.Namespace) -> int:
     facts |= {"distilled": teacher.facts | {"samples": 0 if drawn is None else len(drawn)}}
     train = blended(parts["train"], teacher)
     digest = own.tokenizer_digest
-    coded.save(args.out / "judged.npz", parts | {"train": train}, digest, facts, small=False)
+    kinds = _mirrored(args.corpus, args.slips, args.faults, device) if args.slips else {}
+    facts["distilled"] |= {name: len(rows) for name, rows in kinds.items()}
+    if kinds:
+        heard = teacher(kinds["slips"])
+        for name in ("slips", "mirrored"):
+            kinds[name] = kinds[name].scored(heard, kinds[name].weights)
+        # people's judgements hold no copies: a few of each kind keep them known to the end
+        some = [rows.take(np.arange(min(len(rows), args.faults // 4))) for rows in kinds.values()]
+        ending, dev = _with(train, parts["dev"], some)
+    else:
+        ending, dev = train, parts["dev"]
+    coded.save(args.out / "judged.npz", {"train": ending, "dev": dev}, digest, facts, small=False)
     if drawn is not None:
-        rated = drawn.scored(teacher(drawn), drawn.weights)
-        both = coded.merged(train, rated)
-        dev = coded.merged(parts["dev"], rated.take(np.arange(0)))  # in the book that the two share
+        first = teacher(drawn)
+        second = first.mean() + first.std() * drawn.scores  # the encoder's teacher, same scale
+        rated = drawn.scored((first + second) / 2, drawn.weights)
+        turned = _turned(rated, args.slips)
+        both, dev = _with(train, parts["dev"], [rated, *([turned] if kinds else []), *kinds.values()])
         coded.save(args.out / "samples.npz", {"train": both, "dev": dev}, digest, facts, False)
     return 0
+
+
+def _with(train: Coded, dev: Coded, more: list[Coded]) -> tuple[Coded, Coded]:
+    """Training rows with more beside them, and the validation rows in the book they share."""
+    none = np.arange(0)
+    for rows in more:
+        train, dev = coded.merged(train, rows), coded.merged(dev, rows.take(none))
+    return train, dev
+
+
+def _turned(rated: Coded, most: int) -> Coded:
+    """Samples c of x read the other way: x as a translation of c is as good as c is of x."""
+    rows = rated.take(np.arange(min(most, len(rated))))
+    numbers = {"hyp": rows.numbers["src"], "src": rows.numbers["hyp"],
+               "ref": np.full(len(rows), -1)}  # fmt: skip
+    lps = np.array([f"en-{lp.split('-')[0]}" for lp in rows.lps])
+    return replace(rows, numbers=numbers, lps=lps, files=np.full(len(rows), "turned"))
+
+
+def _mirrored(corpus: Path, slips: int, faults: int, device: torch.device) -> dict[str, Coded]:
+    from mtgauge.train.embedded.sampler import Corpus
+    from mtgauge.train.metrics.mirrored import build
+
+    return build(Corpus.load(corpus, str(device)), slips, faults)
 
 
 class Teacher:

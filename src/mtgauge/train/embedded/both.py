@@ -1,0 +1,504 @@
+"""Training of the encoder for both directions: judging into English and out of it.
+
+For a pair (x, y) a step has versions c of y (machine translations, and slips of `mirror`) and the
+mirrored versions x' of x. The teacher rates (c, y); with best matches P, R and F (`fixed.match`)
+
+    cross      (c, x) follows it: into English, and, read the other way, x as a translation of c
+    mirror     (x', y) follows it: out of English
+    english    (c, y), foreign (x', x) follow it: with a reference, in any language
+    late       x against other y, own bad versions and its own copy; y likewise
+    copy       a copy of the source stays below the translation
+    sentence, mean, words, relations, masked, people    as in `encoder`
+
+A text matches its own copy perfectly, whatever the encoder. So across languages the last `TURNED`
+numbers of every *source* vector change their sign before they are compared: what a text's language
+puts there speaks against another text in the same language, and for nothing otherwise.
+
+    python -m mtgauge.train.embedded.both --corpus CORPUS --teacher tuned.npz --start warm.npz \
+        --samples --people mlqe.tsv da18-out.tsv --judged da15.tsv da16.tsv --seconds 600 --out run
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mtgauge.train.embedded import fixed as f
+from mtgauge.train.embedded import objective as o
+from mtgauge.train.embedded.corpus import BOS, EOS, MASK
+from mtgauge.train.embedded.encoder import Student
+from mtgauge.train.embedded.mirror import Back, Facts, slip
+from mtgauge.train.embedded.sampler import Corpus, load_tokenizer
+from mtgauge.train.embedded.samples import Samples
+from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher, load_rows
+from mtgauge.train.embedded.watch import Judged, read
+from mtgauge.train.loop.descend import Schedule, descend, load_weights, say
+from mtgauge.train.nets.transformer import Encoder, Shape, fuse, log_probability
+
+TURNED = 48
+WEIGHTS = {
+    "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
+    "foreign": 0.3, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
+    "words": 0.4, "masked": 0.12, "people": 0.3,
+}  # fmt: skip
+HURT = 0.35  # of the ratings' deviation, for each number or negation that is wrong
+
+
+def turned(states: Tensor) -> Tensor:
+    """The vectors of a source, as they are compared with a translation's."""
+    return torch.cat([states[..., :-TURNED], -states[..., -TURNED:]], -1)
+
+
+@dataclass(frozen=True)
+class Both(Schedule):
+    """Everything a run depends on besides data and start weights."""
+
+    pieces: int = 240_000  # of all texts of a step, padding included
+    made: int = 2  # invented versions, each on both sides
+    people: int = 128
+    layer: int = 5
+    teacher_layer: int = LAYER
+
+
+@dataclass(frozen=True)
+class Texts3:
+    """Judged rows as padded pieces, sorted by length; text 0 source, 1 translation, 2 reference."""
+
+    ids: Tensor  # (3, n, most) uint16 as int32
+    length: Tensor  # (3, n), 2 where there is no text
+    human: Tensor
+    group: Tensor
+    groups: list[str]
+    longest: np.ndarray  # (n,) on the host
+    order: np.ndarray  # row of the judged data
+
+    @classmethod
+    def of(cls, judged: Judged, device: str, most: int = 128) -> Texts3:
+        columns = (judged.source, judged.hypothesis, judged.reference)
+        rows = [[[*t[: most - 1], EOS] if len(t) > most else t for t in c] for c in columns]
+        length = np.array([[len(t) for t in c] for c in rows])
+        order = np.argsort(length.max(0), kind="stable")
+        ids = np.zeros((3, len(order), most), np.int32)
+        for k, column in enumerate(rows):
+            for i, at in enumerate(order):
+                ids[k, i, : len(column[at])] = column[at]
+        names = sorted(set(judged.group))
+        number = {name: i for i, name in enumerate(names)}
+        group = np.array([number[judged.group[i]] for i in order])
+        human = judged.human[order].astype(np.float32)
+        put = [torch.from_numpy(np.ascontiguousarray(x)).to(device)
+               for x in (ids, length[:, order], human, group)]  # fmt: skip
+        return cls(*put, names, length.max(0)[order], order)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def texts(self, part: slice) -> list[f.Texts]:
+        wide = int(-(-self.longest[part].max() // 8) * 8)
+        wide = min(wide, self.ids.shape[2])
+        return [f.framed_ids(self.ids[k, part, :wide].long(), self.length[k, part])
+                for k in range(3)]  # fmt: skip
+
+
+def states_of(encoder: Encoder, texts: Sequence[f.Texts], layer: int) -> list[Tensor]:
+    """Unit vectors of several lists of texts in one pass."""
+    whole = f.Texts(*(torch.cat([getattr(t, name) for t in texts])
+                      for name in ("ids", "real", "inner", "word", "first", "size")))  # fmt: skip
+    found = f.unit(f.encode(encoder, whole)[layer])
+    return list(torch.split(found, [len(t.ids) for t in texts]))
+
+
+class Losses:
+    """The losses of one step, by name."""
+
+    def __init__(
+        self, corpus: Corpus, teacher: Teacher, student: Student, settings: Both,
+        samples: Samples | None, people: Texts3 | None, fused: bool,
+    ) -> None:  # fmt: skip
+        device = corpus.source.device
+        self.corpus, self.student, self.s = corpus, student, settings
+        self.teacher = f.FixedTeacher(teacher, fused)
+        self.samples, self.people = samples, people
+        self.each = samples.each if samples is not None else 0
+        self.versions = self.each + settings.made
+        self.kinds = [k for k in (slice(0, self.each), slice(self.each, self.versions))
+                      if k.stop > k.start]  # fmt: skip
+        self.pieces = corpus.tables("student", BOS, EOS)
+        self.theirs = corpus.tables("teacher", FIRST, LAST)
+        self.back = Back.load(corpus.folder, corpus.langs, device)
+        self.facts = Facts.load(corpus.folder, device)
+        self.rng = torch.Generator(device=device).manual_seed(settings.seed)
+        self.host = np.random.default_rng(settings.seed)
+        self.whole = self._whole_words(student.encoder.shape.vocabulary)
+
+    def _whole_words(self, vocabulary: int) -> Tensor:
+        """Piece -> the English type that is this piece and no other, -1 where there is none."""
+        known = self.corpus.slips.confusion >= 0
+        count = self.pieces.start.diff()[: len(known)]
+        types = (known & (count == 1)).nonzero()[:, 0]
+        out = torch.full((vocabulary,), -1, device=types.device)
+        out[self.pieces.flat[self.pieces.start[types]]] = types
+        return out
+
+    def _random(self, *shape: int) -> Tensor:
+        return torch.rand(*shape, device=self.rng.device, generator=self.rng)
+
+    @torch.no_grad()
+    def _guessed(self, target: Tensor, longest: int) -> Tensor:
+        """Other likely words, guessed from the rest of the sentence alone: fluent, and wrong."""
+        texts = f.lay_out(target, self.pieces, longest)
+        n, wide = target.shape
+        few = max(2, wide // 8)
+        able = (texts.size == 1) & (texts.first < longest - 1)
+        noise = self._random(n, wide) + able
+        chosen = noise.topk(few, 1).indices
+        ok = able.gather(1, chosen)
+        at = torch.where(ok, texts.first.gather(1, chosen), 0)
+        wanted = texts.ids.gather(1, at)
+        ids = texts.ids.scatter(1, at, MASK)
+        ids[:, 0] = BOS
+        hidden = f.Texts(ids, texts.real, texts.inner, texts.word, texts.first, texts.size)
+        states = f.encode(self.student.encoder, hidden)[-1]
+        mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
+        logits = self.student.guess(mine) @ self.student.encoder.pieces.weight.T
+        noise = torch.empty_like(logits, dtype=torch.float32).exponential_(generator=self.rng)
+        drawn = logits.float() - noise.clamp_(min=1e-9).log_() * 0.8
+        piece = drawn.scatter_(1, wanted.flatten()[:, None], -1e4).argmax(1).view(n, few)
+        types = torch.where(ok, self.whole[piece], -1)
+        return torch.full_like(target, -1).scatter(1, chosen, types)
+
+    def __call__(self, drawn: f.Drawn) -> dict[str, Tensor]:
+        rows, longest = drawn.rows, drawn.longest
+        c, n, wide = self.corpus, len(drawn.rows), drawn.longest - 2
+        source = f.rows_of(c.source, c.source_start, rows, wide)
+        target = f.rows_of(c.target, c.target_start, rows, wide)
+        made = slip(target, source, c.lang[rows], c.slips, self.back, self.facts, self.s.made,
+                    self.rng, self._guessed(target, longest))  # fmt: skip
+        slots = made.english
+        if self.samples is not None:
+            mt = f.rows_of(self.samples.words, self.samples.start, self.samples.at(rows), wide)
+            most = max(mt.shape[2], slots.shape[2])
+            both = [F.pad(t, (0, most - t.shape[2]), value=-1) for t in (mt, slots)]
+            slots = torch.cat(both, 1)
+        taught, words, mean = self._teach(target, slots, made.hurt, longest)
+        losses = self._match(source, target, slots, made.foreign, taught, words, mean, longest)
+        quarter = max(4, n // 4)
+        losses["masked"] = self._masked(source[:quarter], target[:quarter], longest)
+        if self.people is not None:
+            losses["people"] = self._people()
+        return losses
+
+    @torch.no_grad()
+    def _teach(
+        self, target: Tensor, slots: Tensor, hurt: Tensor, longest: int
+    ) -> tuple[f.Found, tuple[Tensor, Tensor, Tensor], Tensor]:
+        """Ratings of the versions; words' best matches and where, words' vectors of the references;
+        the references' mean vectors."""
+        n, k, wide = slots.shape
+        y = f.lay_out(target, self.theirs, longest)
+        c = f.lay_out(slots.flatten(0, 1), self.theirs, longest)
+        whole = f.Texts(*(torch.cat([getattr(y, name), getattr(c, name)])
+                          for name in ("ids", "real", "inner", "word")), y.first, y.size)  # fmt: skip
+        states = self.teacher(whole, self.s.teacher_layer)
+        unit = f.unit(states)
+        inner = c.inner.view(n, k, -1)
+        found = f.match(unit[n:].view(n, k, longest, -1), inner, unit[:n], y.inner)
+        best, there = f.by_word(found.best, c.word.view(n, k, -1), inner, wide)
+        last = self.teacher(y, self.teacher.layers, states[:n], self.s.teacher_layer).float()
+        mean = (last * y.real[..., None]).sum(1) / y.real.sum(1, keepdim=True)
+        lower = torch.zeros_like(found.f)
+        lower[:, self.each :] = HURT * hurt * found.f.std()
+        p, r, both = (value - lower for value in found.three)
+        return f.Found(best, p, r, both), (there, f.word_vectors(states[:n].float(), y), y.inner), mean
+
+    def _follow(self, student: f.Found, taught: f.Found, kinds: Sequence[slice]) -> Tensor:
+        """P, R and F over the batch, F among the versions of one source; each kind by itself."""
+        parts = []
+        for kind in kinds:
+            for mine, theirs in zip(student.three, taught.three, strict=True):
+                parts.append(o.follow(mine[:, kind], theirs[:, kind]) / 3)
+            if kind.stop - kind.start > 1:
+                parts.append(o.follow(o.within(student.f[:, kind]), o.within(taught.f[:, kind])))
+        return torch.stack(parts).sum() / len(kinds)
+
+    def _match(
+        self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: f.Found,
+        words: tuple[Tensor, Tensor, Tensor], mean: Tensor, longest: int,
+    ) -> dict[str, Tensor]:  # fmt: skip
+        n, k, wide = slots.shape
+        m = foreign.shape[1]
+        parts = [f.lay_out(t, self.pieces, longest)
+                 for t in (source, target, slots.flatten(0, 1), foreign.flatten(0, 1))]  # fmt: skip
+        names = ("ids", "real", "inner", "word")
+        whole = f.Texts(*(torch.cat([getattr(t, a) for t in parts]) for a in names),
+                        parts[0].first, parts[0].size)  # fmt: skip
+        states = f.encode(self.student.encoder, whole)
+        cut = [n, n, n * k, n * m]
+        x, y, c, z = torch.split(f.unit(states[self.s.layer]), cut)
+        c, z = c.view(n, k, longest, -1), z.view(n, m, longest, -1)
+        in_x, in_y = parts[0].inner, parts[1].inner
+        in_c, in_z = parts[2].inner.view(n, k, -1), parts[3].inner.view(n, m, -1)
+        word_c = parts[2].word.view(n, k, -1)
+        x_, y_ = turned(x), turned(y)
+        made = slice(self.each, k)
+        rated = f.Found(taught.best, *(value[:, made] for value in taught.three))
+        cross = f.match(c, in_c, x_, in_x)
+        same = f.match(c, in_c, y, in_y)
+        away = f.match(z, in_z, y_, in_y)
+        abroad = f.match(z, in_z, x, in_x)
+        one = [slice(0, m)]
+        losses = {
+            "cross": self._follow(cross, taught, self.kinds),
+            "cross_words": self._words(cross.best, taught.best, words[0], word_c, in_c, wide),
+            "mirror": self._follow(away, rated, one),
+            "english": self._follow(same, taught, self.kinds),
+            "english_words": self._words(same.best, taught.best, words[0], word_c, in_c, wide),
+            "foreign": self._follow(abroad, rated, one),
+        }
+        good = f.match(y[:, None], in_y[:, None], x_, in_x).f[:, 0]
+        copy_x = f.match(x[:, None], in_x[:, None], x_, in_x).f[:, 0]
+        copy_y = f.match(y[:, None], in_y[:, None], y_, in_y).f[:, 0]
+        losses["copy"] = (F.relu(copy_x - good + 0.2) + F.relu(copy_y - good + 0.2)).mean()
+        bad = rated.f > 0.97
+        losses["late"] = _late(
+            x_, in_x, y, in_y,
+            torch.cat([cross.f[:, made].masked_fill(bad, -2.0), copy_x[:, None]], 1),
+            torch.cat([away.f.masked_fill(bad, -2.0), copy_y[:, None]], 1),
+        )  # fmt: skip
+        # words of the references, as the teacher sees them
+        mine = f.word_vectors(states[self.s.layer][n : 2 * n].float(), parts[1])
+        theirs = words[1]
+        there = (mine.abs().sum(-1) > 0) & (theirs.abs().sum(-1) > 0)
+        count = there.sum().clamp(min=1)
+        centre = (theirs * there[..., None]).sum((0, 1)) / count
+        near = F.cosine_similarity(self.student.word_head(mine).float(), theirs - centre, dim=-1)
+        losses["words"] = 1 - (near * there).sum() / count
+        losses["relations"] = _relations(mine, theirs, there)
+        last = states[-1][: 2 * n].float()
+        real = whole.real[: 2 * n, :, None]
+        means = (last * real).sum(1) / real.sum(1)
+        side = F.normalize(means, dim=-1)
+        losses["sentence"] = o.contrast(side[:n], side[n:])
+        told = F.cosine_similarity(self.student.mean_head(means).float(), mean.repeat(2, 1))
+        losses["mean"] = 1 - told.mean()
+        return losses
+
+    def _words(
+        self, best: Tensor, taught: Tensor, there: Tensor, word: Tensor, inner: Tensor, wide: int
+    ) -> Tensor:
+        own, mine = f.by_word(best, word, inner, wide)
+        both = mine & there
+        parts = [o.follow(own[:, kind], taught[:, kind], both[:, kind]) for kind in self.kinds]
+        return torch.stack(parts).mean()
+
+    def _masked(self, source: Tensor, target: Tensor, longest: int) -> Tensor:
+        between = torch.full_like(source[:, :1], self.pieces.frame[1])
+        most = min(2 * longest - 2, 160)
+        texts = f.lay_out(torch.cat([source, between, target], 1), self.pieces, most)
+        able = texts.inner & (texts.ids != EOS)
+        noise = self._random(*able.shape) + able
+        at = noise.topk(most // 6, 1).indices
+        ok = able.gather(1, at).flatten()
+        wanted = texts.ids.gather(1, at)
+        shown = torch.where(self._random(*at.shape) < 0.85, MASK, wanted)
+        ids = texts.ids.scatter(1, at, torch.where(able.gather(1, at), shown, wanted))
+        hidden = f.Texts(ids, texts.real, texts.inner, texts.word, texts.first, texts.size)
+        states = f.encode(self.student.encoder, hidden)[-1]
+        mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
+        table = self.student.encoder.pieces.weight
+        log_p = log_probability(self.student.guess(mine), table, wanted.flatten())
+        return -(log_p * ok).sum() / ok.sum().clamp(min=1)
+
+    def _people(self) -> Tensor:
+        assert self.people is not None
+        p, size = self.people, min(self.s.people, len(self.people))
+        begin = int(self.host.integers(len(p) - size + 1))
+        part = slice(begin, begin + size)
+        texts = p.texts(part)
+        x, c, r = states_of(self.student.encoder, texts, self.s.layer)
+        group = p.group[part]
+        has = p.length[2, part] > 2
+
+        def about(values: Tensor, kept: Tensor) -> Tensor:
+            size = len(p.groups)
+            total = values.new_zeros(size).index_add(0, group, values * kept)
+            count = values.new_zeros(size).index_add(0, group, kept.float())
+            return values - (total / count.clamp(min=1))[group]
+
+        def follow(found: f.Found, kept: Tensor) -> Tensor:
+            human = about(p.human[part], kept)
+            return torch.stack(
+                [o.follow(about(v[:, 0], kept), human, kept) for v in found.three]
+            ).mean()
+
+        inner = [t.inner for t in texts]
+        free = f.match(c[:, None], inner[1][:, None], turned(x), inner[0])
+        with_reference = f.match(c[:, None], inner[1][:, None], r, inner[2])
+        return follow(free, torch.ones_like(has)) + 0.3 * follow(with_reference, has)
+
+
+def _late(
+    x: Tensor, in_x: Tensor, y: Tensor, in_y: Tensor, bad_y: Tensor, bad_x: Tensor,
+    group: int = 32, scale: float = 30.0,
+) -> Tensor:  # fmt: skip
+    """InfoNCE on F within groups of sentences; `bad_y` are own bad versions for x, and back."""
+    n, longest, dim = x.shape
+    group = min(group, n)
+    g = n // group
+    a, b = (t[: g * group].reshape(g, group * longest, dim) for t in (x, y))
+    ia, ib = (t[: g * group].view(g, group, longest) for t in (in_x, in_y))
+    with torch.autocast(x.device.type, enabled=False):
+        near = torch.bmm(a, b.transpose(1, 2)).view(g, group, longest, group, longest)
+    to_y = near.masked_fill(~ib[:, None, None], -2.0).amax(4)  # (g, i, l, j)
+    to_x = near.masked_fill(~ia[..., None, None], -2.0).amax(2)  # (g, i, j, m)
+    r = (to_y * ia[..., None]).sum(2) / ia.sum(2).clamp(min=1)[..., None]
+    p = (to_x * ib[:, None]).sum(3) / ib.sum(2).clamp(min=1)[:, None]
+    score = 2 * p * r / (p + r).clamp(min=0.05)
+    own = torch.arange(group, device=x.device).repeat(g)
+    bad_y, bad_x = (t[: g * group].view(g, group, -1) for t in (bad_y, bad_x))
+    there = torch.cat([score, bad_y], 2).flatten(0, 1)
+    back = torch.cat([score.transpose(1, 2), bad_x], 2).flatten(0, 1)
+    return (F.cross_entropy(there * scale, own) + F.cross_entropy(back * scale, own)) / 2
+
+
+def _relations(mine: Tensor, theirs: Tensor, there: Tensor) -> Tensor:
+    """Similarities of words a step apart, in a sentence and between sentences."""
+    left, right = F.normalize(mine, dim=-1), F.normalize(theirs, dim=-1)
+    s, t, w = [], [], []
+    for axis, step in ((1, 1), (1, 3), (0, 1), (0, 5)):
+        s.append((left * left.roll(step, axis)).sum(-1))
+        t.append((right * right.roll(step, axis)).sum(-1))
+        w.append(there & there.roll(step, axis))
+    return o.follow(torch.stack(s), torch.stack(t), torch.stack(w))
+
+
+@torch.no_grad()
+def report(encoder: Encoder, judged: Texts3, layers: Sequence[int]) -> str:
+    """Pearson with people by group: translation against source (turned) and reference; and how
+    often a copy of the source is at least as near to it as the translation."""
+    device = judged.ids.device
+    was = encoder.training
+    encoder.eval()
+    lines = []
+    scores: dict[str, list[Tensor]] = {}
+    for begin in range(0, len(judged), 512):
+        texts = judged.texts(slice(begin, begin + 512))
+        inner = [t.inner for t in texts]
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            whole = f.Texts(*(torch.cat([getattr(t, a) for t in texts])
+                              for a in ("ids", "real", "inner", "word", "first", "size")))  # fmt: skip
+            states = f.encode(encoder, whole)
+        for layer in layers:
+            x, c, r = torch.chunk(f.unit(states[layer]), 3)
+            free = f.match(c[:, None], inner[1][:, None], turned(x), inner[0])
+            copy = f.match(x[:, None], inner[0][:, None], turned(x), inner[0])
+            ref = f.match(c[:, None], inner[1][:, None], r, inner[2])
+            for name, value in (("src P", free.precision), ("src R", free.recall),
+                                ("src F", free.f), ("ref F", ref.f), ("copy", copy.precision)):
+                scores.setdefault(f"layer {layer} {name}", []).append(value[:, 0])
+    human, group = judged.human.cpu().numpy(), judged.group.cpu().numpy()
+    for layer in layers:
+        free = torch.cat(scores[f"layer {layer} src P"])
+        copy = torch.cat(scores.pop(f"layer {layer} copy"))
+        lines.append(f"layer {layer} copies win {(copy >= free).float().mean().item():.3f}")
+    for name, parts in scores.items():
+        values = torch.cat(parts).double().cpu().numpy()
+        found = {
+            g: np.corrcoef(values[group == i], human[group == i])[0, 1]
+            for i, g in enumerate(judged.groups)
+        }
+        means: dict[str, list[float]] = {}
+        for g, r in found.items():
+            file, lp = g.rsplit(" ", 1)
+            means.setdefault(file + (" into" if lp.endswith("-en") else " out"), []).append(r)
+        shown = "  ".join(f"{k} {np.mean(v):.3f}" for k, v in means.items())
+        if name.endswith("src P") or name.endswith("ref F"):
+            shown += "  | " + " ".join(f"{g.split()[0][-5:]}:{g.split()[1]} {r:.2f}" for g, r in found.items() if "-en" not in g)
+        lines.append(f"{name:14} {shown}")
+    encoder.train(was)
+    return "\n".join(lines)
+
+
+def judged_texts(files: Sequence[Path], corpus: Path, device: str) -> Texts3 | None:
+    if not files:
+        return None
+    rows = read(files, None, ["source", "hypothesis"])
+    return Texts3.of(Judged.of(rows, load_tokenizer(corpus)), device)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--teacher", type=Path, nargs="+", required=True)
+    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--samples", action="store_true")
+    parser.add_argument("--people", type=Path, nargs="+", default=[])
+    parser.add_argument("--judged", type=Path, nargs="+", default=[])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--rate", type=float, default=5e-4)
+    parser.add_argument("--warm", type=int, default=200)
+    parser.add_argument("--behind", type=float, default=0.0)
+    parser.add_argument("--until", type=float, default=1.0)
+    parser.add_argument("--pieces", type=int, default=240_000)
+    parser.add_argument("--made", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save-every", type=float, default=150.0)
+    parser.add_argument("--fuse", action="store_true")
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
+    if args.device == "cuda":
+        torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
+    corpus = Corpus.load(args.corpus, args.device)
+    teacher = Teacher.load(args.teacher, args.device)
+    width = teacher.w["embeddings.LayerNorm.weight"].shape[0]
+    if args.start.suffix == ".npz":
+        weights = {"encoder." + k: v for k, v in load_rows([args.start]).items()}
+        table = weights["encoder.pieces.weight"]
+        layers = sum(k.endswith(".qkv.weight") for k in weights)
+        heads = table.shape[1] // 32
+        places = len(weights["encoder.positions.weight"])
+        shape = Shape(len(table), table.shape[1], layers, heads, 4 * table.shape[1], places)
+    else:
+        weights, shape = load_weights(args.start)
+    student = Student(shape, width)
+    missing, unknown = student.load_state_dict(weights, strict=False)
+    say(f"start {args.start}: fresh {missing}, unknown {unknown}")
+    student.to(args.device).train()
+    if args.fuse:
+        fuse(student)
+    samples = Samples.load(args.corpus, args.device) if args.samples else None
+    people = judged_texts(args.people, args.corpus, args.device)
+    judged = judged_texts(args.judged, args.corpus, args.device)
+    layer = max(1, shape.layers - 1)
+    settings = Both(
+        steps=args.steps, seconds=args.seconds, rate=args.rate, warm=args.warm, seed=args.seed,
+        save_every=args.save_every, first_share=args.behind, last_share=args.until,
+        pieces=args.pieces, made=args.made, layer=layer,
+        teacher_layer=min(LAYER, teacher.layers),
+    )  # fmt: skip
+    losses = Losses(corpus, teacher, student, settings, samples, people, args.fuse)
+    if samples is not None:
+        corpus = corpus.only(samples.row)
+    texts = 2 + losses.versions + settings.made
+
+    def watch() -> str:
+        near = sorted({layer - 1, layer, shape.layers})
+        return report(student.encoder, judged, near) if judged is not None else ""
+
+    drawn = f.batches(corpus, settings.pieces, texts, settings.seed)
+    file = args.out / "student.safetensors"
+    descend(student, shape, drawn, losses, WEIGHTS, settings, file, watch=watch)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main()
