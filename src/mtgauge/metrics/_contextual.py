@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar, Literal
 
@@ -88,7 +89,7 @@ class ContextualMetric(PresetMetric):
                 window = order[start : start + WINDOW]
                 left, lefts = distinct([pairs[i][0] for i in window])
                 right, rights = distinct([pairs[i][1] for i in window])
-                left_tokens = self.encode(left, left_lang)
+                left_tokens = self.encode_left(left, left_lang)
                 right_tokens = self.encode(right, batch.target_lang)
                 if running is not None:
                     running.result()
@@ -150,6 +151,17 @@ class ContextualMetric(PresetMetric):
         if tokens.left_out:
             self.notes["oov"] += tokens.left_out
         return tokens
+
+    def encode_left(self, texts: list[str], lang: str | None) -> TokenVectors:
+        """Sources or references; of sources the numbers that stand for their language are turned,
+        where the encoder was trained so: a text is then no translation of itself."""
+        tokens = self.encode(texts, lang)
+        many = self.model.turned if self.side == "source" else 0
+        if not many:
+            return tokens
+        signs = np.ones(tokens.vectors.shape[1], np.float32)
+        signs[-many:] = -1
+        return replace(tokens, vectors=tokens.vectors * signs)
 
     def versions(self) -> dict[str, str]:
         """The model in force, as name@fingerprint/layer, and its precision, for the signature."""

@@ -117,7 +117,7 @@ def explain_pair(
     alone = segment.take([0])
     x_text, y_text = metric.best_pair(alone)
     languages = alone.source_lang if metric.side == "source" else alone.target_lang
-    left = metric.units(metric.encode([x_text], languages), metric.side)
+    left = metric.units(metric.encode_left([x_text], languages), metric.side)
     right = metric.units(metric.encode([y_text], alone.target_lang), "hypothesis")
     if not (len(left.vectors) and len(right.vectors)):
         raise UsageError(f"{metric.name}: a side of this segment has nothing to compare.")

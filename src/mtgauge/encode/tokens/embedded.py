@@ -226,6 +226,7 @@ class OnnxEncoder(Encoder):
         self.lowercase = bool(card.get("lowercase", False))
         last = {"reference": self.layers, "source": self.layers}
         self.default_layer = last | card.get("default_layer", {})
+        self.turned = int(card.get("turned", 0))
 
     @cached_property
     def pad_id(self) -> int:  # type: ignore[override]

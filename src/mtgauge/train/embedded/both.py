@@ -10,20 +10,19 @@ mirrored versions x' of x. The teacher rates (c, y); with best matches P, R and 
     copy       a copy of the source stays below the translation
     sentence, mean, words, relations, masked, people    as in `encoder`
 
-A text matches its own copy perfectly, whatever the encoder. So across languages the last `TURNED`
-numbers of every *source* vector change their sign before they are compared: what a text's language
-puts there speaks against another text in the same language, and for nothing otherwise.
+A text matches its own copy perfectly, whatever the encoder. So across languages the last
+`fixed.TURNED` numbers of every *source* vector change their sign before they are compared: what a
+text's language puts there speaks against another text in the same language, and for nothing
+otherwise. A card's `turned` tells the metrics to do the same.
 
-    python -m mtgauge.train.embedded.both --corpus CORPUS --teacher tuned.npz --start warm.npz \
-        --samples --people mlqe.tsv da18-out.tsv --judged da15.tsv da16.tsv --seconds 600 --out run
+    losses = Losses(corpus, teacher, student, Both(steps=1000), samples, people, fused=True)
+    losses(next(fixed.batches(corpus, pieces=240_000, texts=6, seed=1)))      # {"cross": ..., ...}
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -35,25 +34,19 @@ from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.encoder import Student
 from mtgauge.train.embedded.mirror import Back, Facts, slip
-from mtgauge.train.embedded.sampler import Corpus, load_tokenizer
+from mtgauge.train.embedded.sampler import Corpus
 from mtgauge.train.embedded.samples import Samples
-from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher, load_rows
-from mtgauge.train.embedded.watch import Judged, read
-from mtgauge.train.loop.descend import Schedule, descend, load_weights, say
-from mtgauge.train.nets.transformer import Encoder, Shape, fuse, log_probability
+from mtgauge.train.embedded.teacher import FIRST, LAST, LAYER, Teacher
+from mtgauge.train.embedded.triples import Triples, states_of
+from mtgauge.train.loop.descend import Schedule
+from mtgauge.train.nets.transformer import log_probability
 
-TURNED = 48
 WEIGHTS = {
     "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
     "foreign": 0.3, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
     "words": 0.4, "masked": 0.12, "people": 0.3,
 }  # fmt: skip
 HURT = 0.35  # of the ratings' deviation, for each number or negation that is wrong
-
-
-def turned(states: Tensor) -> Tensor:
-    """The vectors of a source, as they are compared with a translation's."""
-    return torch.cat([states[..., :-TURNED], -states[..., -TURNED:]], -1)
 
 
 @dataclass(frozen=True)
@@ -67,69 +60,18 @@ class Both(Schedule):
     teacher_layer: int = LAYER
 
 
-@dataclass(frozen=True)
-class Texts3:
-    """Judged rows as padded pieces, sorted by length; text 0 source, 1 translation, 2 reference."""
-
-    ids: Tensor  # (3, n, most) uint16 as int32
-    length: Tensor  # (3, n), 2 where there is no text
-    human: Tensor
-    group: Tensor
-    groups: list[str]
-    longest: np.ndarray  # (n,) on the host
-    order: np.ndarray  # row of the judged data
-
-    @classmethod
-    def of(cls, judged: Judged, device: str, most: int = 128) -> Texts3:
-        columns = (judged.source, judged.hypothesis, judged.reference)
-        rows = [[[*t[: most - 1], EOS] if len(t) > most else t for t in c] for c in columns]
-        length = np.array([[len(t) for t in c] for c in rows])
-        order = np.argsort(length.max(0), kind="stable")
-        ids = np.zeros((3, len(order), most), np.int32)
-        for k, column in enumerate(rows):
-            for i, at in enumerate(order):
-                ids[k, i, : len(column[at])] = column[at]
-        names = sorted(set(judged.group))
-        number = {name: i for i, name in enumerate(names)}
-        group = np.array([number[judged.group[i]] for i in order])
-        human = judged.human[order].astype(np.float32)
-        put = [torch.from_numpy(np.ascontiguousarray(x)).to(device)
-               for x in (ids, length[:, order], human, group)]  # fmt: skip
-        return cls(*put, names, length.max(0)[order], order)
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def texts(self, part: slice) -> list[f.Texts]:
-        wide = int(-(-self.longest[part].max() // 8) * 8)
-        wide = min(wide, self.ids.shape[2])
-        return [f.framed_ids(self.ids[k, part, :wide].long(), self.length[k, part])
-                for k in range(3)]  # fmt: skip
-
-
-def states_of(encoder: Encoder, texts: Sequence[f.Texts], layer: int) -> list[Tensor]:
-    """Unit vectors of several lists of texts in one pass."""
-    whole = f.Texts(*(torch.cat([getattr(t, name) for t in texts])
-                      for name in ("ids", "real", "inner", "word", "first", "size")))  # fmt: skip
-    found = f.unit(f.encode(encoder, whole)[layer])
-    return list(torch.split(found, [len(t.ids) for t in texts]))
-
-
 class Losses:
     """The losses of one step, by name."""
 
     def __init__(
         self, corpus: Corpus, teacher: Teacher, student: Student, settings: Both,
-        samples: Samples | None, people: Texts3 | None, fused: bool,
+        samples: Samples | None, people: Triples | None, fused: bool,
     ) -> None:  # fmt: skip
         device = corpus.source.device
         self.corpus, self.student, self.s = corpus, student, settings
         self.teacher = f.FixedTeacher(teacher, fused)
         self.samples, self.people = samples, people
-        self.each = samples.each if samples is not None else 0
-        self.versions = self.each + settings.made
-        self.kinds = [k for k in (slice(0, self.each), slice(self.each, self.versions))
-                      if k.stop > k.start]  # fmt: skip
+        self._turn_to(samples is not None)
         self.pieces = corpus.tables("student", BOS, EOS)
         self.theirs = corpus.tables("teacher", FIRST, LAST)
         self.back = Back.load(corpus.folder, corpus.langs, device)
@@ -137,6 +79,13 @@ class Losses:
         self.rng = torch.Generator(device=device).manual_seed(settings.seed)
         self.host = np.random.default_rng(settings.seed)
         self.whole = self._whole_words(student.encoder.shape.vocabulary)
+
+    def _turn_to(self, sampled: bool) -> None:
+        """To batches with machine translations, or to those without."""
+        self.each = self.samples.each if sampled and self.samples is not None else 0
+        self.versions = self.each + self.s.made
+        self.kinds = [k for k in (slice(0, self.each), slice(self.each, self.versions))
+                      if k.stop > k.start]  # fmt: skip
 
     def _whole_words(self, vocabulary: int) -> Tensor:
         """Piece -> the English type that is this piece and no other, -1 where there is none."""
@@ -164,7 +113,7 @@ class Losses:
         wanted = texts.ids.gather(1, at)
         ids = texts.ids.scatter(1, at, MASK)
         ids[:, 0] = BOS
-        hidden = f.Texts(ids, texts.real, texts.inner, texts.word, texts.first, texts.size)
+        hidden = replace(texts, ids=ids)
         states = f.encode(self.student.encoder, hidden)[-1]
         mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
         logits = self.student.guess(mine) @ self.student.encoder.pieces.weight.T
@@ -172,9 +121,11 @@ class Losses:
         drawn = logits.float() - noise.clamp_(min=1e-9).log_() * 0.8
         piece = drawn.scatter_(1, wanted.flatten()[:, None], -1e4).argmax(1).view(n, few)
         types = torch.where(ok, self.whole[piece], -1)
+        torch.clear_autocast_cache()  # weights cast here would pass on no gradient
         return torch.full_like(target, -1).scatter(1, chosen, types)
 
     def __call__(self, drawn: f.Drawn) -> dict[str, Tensor]:
+        self._turn_to(drawn.sampled)
         rows, longest = drawn.rows, drawn.longest
         c, n, wide = self.corpus, len(drawn.rows), drawn.longest - 2
         source = f.rows_of(c.source, c.source_start, rows, wide)
@@ -182,7 +133,7 @@ class Losses:
         made = slip(target, source, c.lang[rows], c.slips, self.back, self.facts, self.s.made,
                     self.rng, self._guessed(target, longest))  # fmt: skip
         slots = made.english
-        if self.samples is not None:
+        if self.each and self.samples is not None:
             mt = f.rows_of(self.samples.words, self.samples.start, self.samples.at(rows), wide)
             most = max(mt.shape[2], slots.shape[2])
             both = [F.pad(t, (0, most - t.shape[2]), value=-1) for t in (mt, slots)]
@@ -198,15 +149,13 @@ class Losses:
     @torch.no_grad()
     def _teach(
         self, target: Tensor, slots: Tensor, hurt: Tensor, longest: int
-    ) -> tuple[f.Found, tuple[Tensor, Tensor, Tensor], Tensor]:
+    ) -> tuple[f.Found, tuple[Tensor, Tensor], Tensor]:
         """Ratings of the versions; words' best matches and where, words' vectors of the references;
         the references' mean vectors."""
         n, k, wide = slots.shape
         y = f.lay_out(target, self.theirs, longest)
         c = f.lay_out(slots.flatten(0, 1), self.theirs, longest)
-        whole = f.Texts(*(torch.cat([getattr(y, name), getattr(c, name)])
-                          for name in ("ids", "real", "inner", "word")), y.first, y.size)  # fmt: skip
-        states = self.teacher(whole, self.s.teacher_layer)
+        states = self.teacher(f.together([y, c]), self.s.teacher_layer)
         unit = f.unit(states)
         inner = c.inner.view(n, k, -1)
         found = f.match(unit[n:].view(n, k, longest, -1), inner, unit[:n], y.inner)
@@ -216,7 +165,7 @@ class Losses:
         lower = torch.zeros_like(found.f)
         lower[:, self.each :] = HURT * hurt * found.f.std()
         p, r, both = (value - lower for value in found.three)
-        return f.Found(best, p, r, both), (there, f.word_vectors(states[:n].float(), y), y.inner), mean
+        return f.Found(best, p, r, both), (there, f.word_vectors(states[:n].float(), y)), mean
 
     def _follow(self, student: f.Found, taught: f.Found, kinds: Sequence[slice]) -> Tensor:
         """P, R and F over the batch, F among the versions of one source; each kind by itself."""
@@ -230,15 +179,13 @@ class Losses:
 
     def _match(
         self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: f.Found,
-        words: tuple[Tensor, Tensor, Tensor], mean: Tensor, longest: int,
+        words: tuple[Tensor, Tensor], mean: Tensor, longest: int,
     ) -> dict[str, Tensor]:  # fmt: skip
         n, k, wide = slots.shape
         m = foreign.shape[1]
         parts = [f.lay_out(t, self.pieces, longest)
                  for t in (source, target, slots.flatten(0, 1), foreign.flatten(0, 1))]  # fmt: skip
-        names = ("ids", "real", "inner", "word")
-        whole = f.Texts(*(torch.cat([getattr(t, a) for t in parts]) for a in names),
-                        parts[0].first, parts[0].size)  # fmt: skip
+        whole = f.together(parts)
         states = f.encode(self.student.encoder, whole)
         cut = [n, n, n * k, n * m]
         x, y, c, z = torch.split(f.unit(states[self.s.layer]), cut)
@@ -246,7 +193,7 @@ class Losses:
         in_x, in_y = parts[0].inner, parts[1].inner
         in_c, in_z = parts[2].inner.view(n, k, -1), parts[3].inner.view(n, m, -1)
         word_c = parts[2].word.view(n, k, -1)
-        x_, y_ = turned(x), turned(y)
+        x_, y_ = f.turned(x), f.turned(y)
         made = slice(self.each, k)
         rated = f.Found(taught.best, *(value[:, made] for value in taught.three))
         cross = f.match(c, in_c, x_, in_x)
@@ -309,7 +256,7 @@ class Losses:
         wanted = texts.ids.gather(1, at)
         shown = torch.where(self._random(*at.shape) < 0.85, MASK, wanted)
         ids = texts.ids.scatter(1, at, torch.where(able.gather(1, at), shown, wanted))
-        hidden = f.Texts(ids, texts.real, texts.inner, texts.word, texts.first, texts.size)
+        hidden = replace(texts, ids=ids)
         states = f.encode(self.student.encoder, hidden)[-1]
         mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
         table = self.student.encoder.pieces.weight
@@ -339,7 +286,7 @@ class Losses:
             ).mean()
 
         inner = [t.inner for t in texts]
-        free = f.match(c[:, None], inner[1][:, None], turned(x), inner[0])
+        free = f.match(c[:, None], inner[1][:, None], f.turned(x), inner[0])
         with_reference = f.match(c[:, None], inner[1][:, None], r, inner[2])
         return follow(free, torch.ones_like(has)) + 0.3 * follow(with_reference, has)
 
@@ -377,128 +324,3 @@ def _relations(mine: Tensor, theirs: Tensor, there: Tensor) -> Tensor:
         t.append((right * right.roll(step, axis)).sum(-1))
         w.append(there & there.roll(step, axis))
     return o.follow(torch.stack(s), torch.stack(t), torch.stack(w))
-
-
-@torch.no_grad()
-def report(encoder: Encoder, judged: Texts3, layers: Sequence[int]) -> str:
-    """Pearson with people by group: translation against source (turned) and reference; and how
-    often a copy of the source is at least as near to it as the translation."""
-    device = judged.ids.device
-    was = encoder.training
-    encoder.eval()
-    lines = []
-    scores: dict[str, list[Tensor]] = {}
-    for begin in range(0, len(judged), 512):
-        texts = judged.texts(slice(begin, begin + 512))
-        inner = [t.inner for t in texts]
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            whole = f.Texts(*(torch.cat([getattr(t, a) for t in texts])
-                              for a in ("ids", "real", "inner", "word", "first", "size")))  # fmt: skip
-            states = f.encode(encoder, whole)
-        for layer in layers:
-            x, c, r = torch.chunk(f.unit(states[layer]), 3)
-            free = f.match(c[:, None], inner[1][:, None], turned(x), inner[0])
-            copy = f.match(x[:, None], inner[0][:, None], turned(x), inner[0])
-            ref = f.match(c[:, None], inner[1][:, None], r, inner[2])
-            for name, value in (("src P", free.precision), ("src R", free.recall),
-                                ("src F", free.f), ("ref F", ref.f), ("copy", copy.precision)):
-                scores.setdefault(f"layer {layer} {name}", []).append(value[:, 0])
-    human, group = judged.human.cpu().numpy(), judged.group.cpu().numpy()
-    for layer in layers:
-        free = torch.cat(scores[f"layer {layer} src P"])
-        copy = torch.cat(scores.pop(f"layer {layer} copy"))
-        lines.append(f"layer {layer} copies win {(copy >= free).float().mean().item():.3f}")
-    for name, parts in scores.items():
-        values = torch.cat(parts).double().cpu().numpy()
-        found = {
-            g: np.corrcoef(values[group == i], human[group == i])[0, 1]
-            for i, g in enumerate(judged.groups)
-        }
-        means: dict[str, list[float]] = {}
-        for g, r in found.items():
-            file, lp = g.rsplit(" ", 1)
-            means.setdefault(file + (" into" if lp.endswith("-en") else " out"), []).append(r)
-        shown = "  ".join(f"{k} {np.mean(v):.3f}" for k, v in means.items())
-        if name.endswith("src P") or name.endswith("ref F"):
-            shown += "  | " + " ".join(f"{g.split()[0][-5:]}:{g.split()[1]} {r:.2f}" for g, r in found.items() if "-en" not in g)
-        lines.append(f"{name:14} {shown}")
-    encoder.train(was)
-    return "\n".join(lines)
-
-
-def judged_texts(files: Sequence[Path], corpus: Path, device: str) -> Texts3 | None:
-    if not files:
-        return None
-    rows = read(files, None, ["source", "hypothesis"])
-    return Texts3.of(Judged.of(rows, load_tokenizer(corpus)), device)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--teacher", type=Path, nargs="+", required=True)
-    parser.add_argument("--start", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--samples", action="store_true")
-    parser.add_argument("--people", type=Path, nargs="+", default=[])
-    parser.add_argument("--judged", type=Path, nargs="+", default=[])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--steps", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=0.0)
-    parser.add_argument("--rate", type=float, default=5e-4)
-    parser.add_argument("--warm", type=int, default=200)
-    parser.add_argument("--behind", type=float, default=0.0)
-    parser.add_argument("--until", type=float, default=1.0)
-    parser.add_argument("--pieces", type=int, default=240_000)
-    parser.add_argument("--made", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--save-every", type=float, default=150.0)
-    parser.add_argument("--fuse", action="store_true")
-    args = parser.parse_args()
-    torch.manual_seed(args.seed)
-    if args.device == "cuda":
-        torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
-    corpus = Corpus.load(args.corpus, args.device)
-    teacher = Teacher.load(args.teacher, args.device)
-    width = teacher.w["embeddings.LayerNorm.weight"].shape[0]
-    if args.start.suffix == ".npz":
-        weights = {"encoder." + k: v for k, v in load_rows([args.start]).items()}
-        table = weights["encoder.pieces.weight"]
-        layers = sum(k.endswith(".qkv.weight") for k in weights)
-        heads = table.shape[1] // 32
-        places = len(weights["encoder.positions.weight"])
-        shape = Shape(len(table), table.shape[1], layers, heads, 4 * table.shape[1], places)
-    else:
-        weights, shape = load_weights(args.start)
-    student = Student(shape, width)
-    missing, unknown = student.load_state_dict(weights, strict=False)
-    say(f"start {args.start}: fresh {missing}, unknown {unknown}")
-    student.to(args.device).train()
-    if args.fuse:
-        fuse(student)
-    samples = Samples.load(args.corpus, args.device) if args.samples else None
-    people = judged_texts(args.people, args.corpus, args.device)
-    judged = judged_texts(args.judged, args.corpus, args.device)
-    layer = max(1, shape.layers - 1)
-    settings = Both(
-        steps=args.steps, seconds=args.seconds, rate=args.rate, warm=args.warm, seed=args.seed,
-        save_every=args.save_every, first_share=args.behind, last_share=args.until,
-        pieces=args.pieces, made=args.made, layer=layer,
-        teacher_layer=min(LAYER, teacher.layers),
-    )  # fmt: skip
-    losses = Losses(corpus, teacher, student, settings, samples, people, args.fuse)
-    if samples is not None:
-        corpus = corpus.only(samples.row)
-    texts = 2 + losses.versions + settings.made
-
-    def watch() -> str:
-        near = sorted({layer - 1, layer, shape.layers})
-        return report(student.encoder, judged, near) if judged is not None else ""
-
-    drawn = f.batches(corpus, settings.pieces, texts, settings.seed)
-    file = args.out / "student.safetensors"
-    descend(student, shape, drawn, losses, WEIGHTS, settings, file, watch=watch)  # type: ignore[arg-type]
-
-
-if __name__ == "__main__":
-    main()

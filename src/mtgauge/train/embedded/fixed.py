@@ -4,16 +4,16 @@ A ragged batch (`transformer.Ragged`) has to ask the GPU how long it is. Here ev
 a few widths that the host knows beforehand, rows are laid out by searching cumulative lengths, and
 everything between two steps is queued without an answer.
 
-    texts = lay_out(slots, table, longest=32)          # word slots (n, S), -1 empty -> pieces (n, 32)
-    states = encode(encoder, texts)                    # [layer_0, ...], each (n, 32, dim)
-    found = match(a, texts_a.inner, b, texts_b.inner)  # best matches of (n, k, la) in (n, lb)
+    texts = lay_out(slots, table, longest=32)       # word slots (n, S), -1 empty, to pieces (n, 32)
+    states = encode(encoder, texts)                 # [layer_0, ...], each (n, 32, dim)
+    found = match(a, inner_a, b, inner_b)           # best matches of (n, k, la) in (n, lb)
 
 Limits: a text longer than the width is cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from mtgauge.train.embedded.sampler import Corpus
 from mtgauge.train.embedded.teacher import HEADS, Teacher
 from mtgauge.train.nets.transformer import Encoder
 
+TURNED = 48  # last numbers of a source's vectors that change sign across languages
 WIDTHS = (16, 24, 32, 40, 48, 64, 96)  # pieces of a text with its frame; multiples of eight
 
 
@@ -41,9 +42,14 @@ class Texts:
     first: Tensor  # (n, slots) where each word's pieces begin
     size: Tensor  # (n, slots) how many it has
 
-    def part(self, rows: slice) -> Texts:
-        return Texts(self.ids[rows], self.real[rows], self.inner[rows], self.word[rows],
-                     self.first[rows], self.size[rows])  # fmt: skip
+
+def together(parts: Sequence[Texts]) -> Texts:
+    """Texts of one width as one batch; words are no longer told apart by slot and size."""
+    names = ("ids", "real", "inner", "word")
+    return Texts(
+        *(torch.cat([getattr(t, name) for t in parts]) for name in names),
+        parts[0].first, parts[0].size,
+    )  # fmt: skip
 
 
 def lay_out(slots: Tensor, table: Table, longest: int) -> Texts:
@@ -65,7 +71,8 @@ def lay_out(slots: Tensor, table: Table, longest: int) -> Texts:
     step = torch.arange(longest, device=slots.device).expand(n, -1)
     ids = F.pad(torch.where(inside, found, 0), (1, 1))
     ids = torch.where(step == 0, opening, torch.where(step == total + 1, closing, ids))
-    return Texts(ids, step <= total + 1, F.pad(inside, (1, 1)), F.pad(word, (1, 1)), first + 1, size)
+    inner, word = F.pad(inside, (1, 1)), F.pad(word, (1, 1))
+    return Texts(ids, step <= total + 1, inner, word, first + 1, size)
 
 
 def framed_ids(ids: Tensor, length: Tensor) -> Texts:
@@ -170,6 +177,11 @@ def unit(states: Tensor) -> Tensor:
     return F.normalize(states.float(), dim=-1)
 
 
+def turned(states: Tensor) -> Tensor:
+    """The vectors of a source, as they are compared with a translation's."""
+    return torch.cat([states[..., :-TURNED], -states[..., -TURNED:]], -1)
+
+
 def match(a: Tensor, inner_a: Tensor, b: Tensor, inner_b: Tensor) -> Found:
     """Unit vectors a (n, k, la, d) of k texts each with those of one text b (n, lb, d)."""
     n, k, la, _ = a.shape
@@ -207,12 +219,15 @@ class Drawn:
 
     rows: Tensor
     longest: int
+    sampled: bool = False  # whether every row has machine translations
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def batches(corpus: Corpus, pieces: int, texts: int, seed: int) -> Iterator[Drawn]:
+def batches(
+    corpus: Corpus, pieces: int, texts: int, seed: int, sampled: bool = False
+) -> Iterator[Drawn]:
     """Batches of about `pieces` pieces in `texts` texts a pair, of like length, for ever."""
     device = corpus.source.device
     rng = np.random.default_rng(seed)
@@ -223,8 +238,8 @@ def batches(corpus: Corpus, pieces: int, texts: int, seed: int) -> Iterator[Draw
     waiting: list[list[int]] = [[] for _ in WIDTHS]
     while True:
         rows = np.searchsorted(chance, rng.random(1 << 15)).clip(max=len(kind) - 1)
-        for i, size in enumerate(sizes):
-            waiting[i].extend(rows[kind[rows] == i].tolist())
+        for i, queue in enumerate(waiting):
+            queue.extend(rows[kind[rows] == i].tolist())
         ready = []
         for i, size in enumerate(sizes):
             while len(waiting[i]) >= size:
@@ -235,7 +250,7 @@ def batches(corpus: Corpus, pieces: int, texts: int, seed: int) -> Iterator[Draw
             moved = torch.tensor(mine)
             if device.type == "cuda":
                 moved = moved.pin_memory().to(device, non_blocking=True)
-            yield Drawn(moved, longest)
+            yield Drawn(moved, longest, sampled)
 
 
 def _piece_lengths(corpus: Corpus, side: str) -> np.ndarray:

@@ -7,7 +7,7 @@ rates the version x' of x, as a translation of y and against x, in languages tha
 
     both = slip(target, source, lang, slips, back, facts, versions=2, rng=g, guessed=guessed)
     both.english, both.foreign          # word slots (n, versions, S), -1 empty
-    both.hurt                           # numbers and negations lost, changed or added, (n, versions)
+    both.hurt                           # numbers and negations that are wrong, (n, versions)
 
 Alignment is by the lexicon, so a word that it does not know stays as it is in x'.
 """

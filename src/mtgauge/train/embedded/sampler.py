@@ -27,7 +27,7 @@ from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces
 
 ORIGIN_WEIGHT = {
     "mlqe": 4.0, "ud-pud": 4.0, "newstest2008-14": 4.0, "xquad": 2.0, "tico19": 2.0,
-    "europarl": 1.5, "opensource-guide": 1.5, "kaznu": 1.0, "mozilla-www": 0.8, "k8s": 0.7,
+    "opensource-guide": 1.5, "europarl": 1.0, "kaznu": 1.0, "mozilla-www": 0.8, "k8s": 0.7,
     "godot-docs": 0.7, "ms-d365": 0.7, "ms-misc": 0.7, "tatoeba": 0.6, "tatoeba-ccby": 0.6,
     "multi30k": 0.6, "lo-help": 0.5, "bible": 0.5, "python-docs": 0.5, "gnome-user-docs": 0.4,
     "gimp-help": 0.3, "firefox-l10n": 0.3, "calibre": 0.3, "lo-ui": 0.3,

@@ -1,8 +1,9 @@
 """Free parallel text, sampled by language and origin: what the second generation is trained on.
 
-A pair is drawn without replacement with a chance that grows with the weight of its origin (speeches,
-prose and news over menus and scripture) and with its length up to ten words; a language gets as many
-pairs as `PAIRS` says, or all it has. Origins that are not in `WEIGHT` are never read.
+A language gets as many pairs as `PAIRS` says, or all it has. Among its origins they are shared by
+weight times the square root of what each has (no origin gives more than it has), so that a large
+one, such as Europarl in German, does not drown the rest. Of an origin, pairs are drawn without
+replacement, sentences of ten words and more before shorter ones. Other origins are never read.
 
     python -m mtgauge.train.embedded.select --parallel DIR DIR/more --mlqe mlqe.tsv --out clean
 
@@ -22,9 +23,9 @@ from mtgauge.train.embedded.corpus import open_text, read_pairs
 from mtgauge.train.loop.descend import say
 
 WEIGHT = {
-    "ud-pud": 100.0, "xquad": 100.0, "tico19": 100.0, "mlqe": 100.0, "opensource-guide": 3.0,
-    "monero": 3.0, "europarl": 1.5, "ethereum": 1.2, "cataclysm-dda": 1.0, "mozilla-www": 1.0,
-    "kaznu": 1.0, "tatoeba": 0.8, "tatoeba-ccby": 0.8, "k8s": 0.7, "godot-docs": 0.7,
+    "ud-pud": 9.0, "xquad": 9.0, "tico19": 9.0, "mlqe": 9.0, "opensource-guide": 3.0,
+    "monero": 3.0, "ethereum": 1.2, "tatoeba": 1.2, "cataclysm-dda": 1.0, "mozilla-www": 1.0,
+    "kaznu": 1.0, "tatoeba-ccby": 0.8, "europarl": 0.6, "k8s": 0.7, "godot-docs": 0.7,
     "ms-d365": 0.6, "ms-misc": 0.6, "python-docs": 0.6, "bible": 0.5, "gnome-user-docs": 0.5,
     "firefox-l10n": 0.4, "lo-help": 0.35, "lo-ui": 0.25,
 }  # fmt: skip
@@ -35,19 +36,39 @@ PAIRS = {
 OTHERS = 52_000
 
 
-def select(lang: str, files: list[Path], seed: int = 1) -> list[tuple[str, str, str]]:
-    """Pairs of one language in random order, drawn by weight (the keys of Efraimidis and Spirakis).
-    """
+Pair = tuple[str, str, str]
+
+
+def quotas(sizes: dict[str, int], wanted: int) -> dict[str, int]:
+    """Pairs to take from each origin, by weight and the square root of its size."""
+    left, open_, taken = wanted, dict(sizes), dict[str, int]()
+    while open_:
+        total = sum(WEIGHT[tag] * size**0.5 for tag, size in open_.items())
+        share = {tag: left * WEIGHT[tag] * size**0.5 / total for tag, size in open_.items()}
+        full = [tag for tag, size in open_.items() if share[tag] >= size]
+        if not full:
+            return taken | {tag: int(share[tag]) for tag in open_}
+        for tag in full:
+            taken[tag] = open_.pop(tag)
+            left -= taken[tag]
+    return taken
+
+
+def select(lang: str, files: list[Path], seed: int = 1) -> list[Pair]:
+    """Pairs of one language in random order, drawn by length with the keys of Efraimidis and
+    Spirakis."""
     rng = random.Random(f"{lang} {seed}")
-    keyed = []
+    keyed: dict[str, list[tuple[float, Pair]]] = {}
     for file in files:
         for foreign, english, tag in read_pairs(file):
-            weight = WEIGHT.get(tag, 0.0)
-            if weight:
-                weight *= min(1.0, (1 + len(english.split())) / 10)
-                keyed.append((rng.random() ** (1 / weight), foreign, english, tag))
-    keyed.sort(reverse=True)
-    chosen = [pair[1:] for pair in keyed[: PAIRS.get(lang, OTHERS)]]
+            if tag in WEIGHT:
+                key = rng.random() ** (1 / min(1.0, (1 + len(english.split())) / 10))
+                keyed.setdefault(tag, []).append((key, (foreign, english, tag)))
+    take = quotas({tag: len(rows) for tag, rows in keyed.items()}, PAIRS.get(lang, OTHERS))
+    chosen = [
+        pair for tag, rows in sorted(keyed.items())
+        for _, pair in sorted(rows, reverse=True)[: take[tag]]
+    ]  # fmt: skip
     rng.shuffle(chosen)
     return chosen
 

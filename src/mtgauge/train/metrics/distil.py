@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
         second = first.mean() + first.std() * drawn.scores  # the encoder's teacher, same scale
         rated = drawn.scored((first + second) / 2, drawn.weights)
         turned = _turned(rated, args.slips)
-        both, dev = _with(train, parts["dev"], [rated, *([turned] if kinds else []), *kinds.values()])
+        both, dev = _with(
+            train, parts["dev"], [rated, *([turned] if kinds else []), *kinds.values()]
+        )
         coded.save(args.out / "samples.npz", {"train": both, "dev": dev}, digest, facts, False)
     return 0
 

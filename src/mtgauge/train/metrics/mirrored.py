@@ -74,7 +74,9 @@ def build(corpus: Corpus, slips: int, faults: int, seed: int = 1) -> dict[str, C
     }
 
 
-def _book(found: dict[str, list[tuple[Tensor, Tensor]]]) -> tuple[Book, dict[str, NDArray[np.int64]]]:
+def _book(
+    found: dict[str, list[tuple[Tensor, Tensor]]],
+) -> tuple[Book, dict[str, NDArray[np.int64]]]:
     flat, lengths, number, begun = [], [], {}, 0
     for name, parts in found.items():
         flat.append(torch.cat([ids for ids, _ in parts]).numpy().astype(np.uint16))
