@@ -163,3 +163,46 @@ def test_no_origin_drowns_the_others(tmp_path: Path) -> None:
     chosen = select("de", [file])
     assert len(chosen) == 50
     assert {tag for _, _, tag in chosen} <= set(WEIGHT)
+
+
+def test_rows_for_trained_metrics_in_both_directions(corpus: Corpus) -> None:
+    from mtgauge.train.metrics.mirrored import WORST, build
+
+    rows = build(corpus, slips=40, faults=6)
+    slips, mirrored = rows["slips"], rows["mirrored"]
+    assert set(slips.lps) == {"de-en"}
+    assert set(mirrored.lps) == {"en-de"}
+    # source and reference change places, and the hypothesis is the foreign side's slip
+    assert np.array_equal(slips.numbers["src"], mirrored.numbers["ref"])
+    assert np.array_equal(slips.numbers["ref"], mirrored.numbers["src"])
+    copies = rows["copies"]
+    assert np.array_equal(copies.numbers["hyp"], copies.numbers["src"])
+    assert (copies.scores == WORST).all()
+    assert len(copies) == len(rows["strangers"]) == 12
+    table = corpus.tables("student", BOS, EOS)
+    known = set(table.flat.tolist())
+    assert {p for i in range(10) for p in slips.book.pieces(i)} <= known
+
+
+def test_an_encoder_may_turn_its_sources(tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    from mtgauge import load
+    from mtgauge.data.segments import Segments
+    from mtgauge.encode import model_folder
+
+    shipped = model_folder("embedded", "encoder")
+    assert shipped is not None
+    shutil.copytree(shipped, tmp_path / "mine")
+    card = json.loads((tmp_path / "mine" / "card.json").read_text(encoding="utf-8"))
+    (tmp_path / "mine" / "card.json").write_text(json.dumps(card | {"turned": 48}))
+    batch = Segments(["Das ist ein Haus."], sources=["Das ist ein Haus."], lang="de-en")
+    options = "lm=off,copy_penalty=0"
+    plain = load(f"xmoverscore:{options}")
+    mine = load(f"xmoverscore:{options},encoder={tmp_path / 'mine'}")
+    same = Segments(["Das ist ein Haus."], references=[("Das ist ein Haus.",)], lang="en-de")
+    with_reference = load(f"bertscore:encoder={tmp_path / 'mine'}")
+    assert plain.statistics(batch)[0, 0] == pytest.approx(1, abs=1e-3)
+    assert mine.statistics(batch)[0, 0] < 0.95
+    assert with_reference.segment_score(with_reference.statistics(same))[0] > 0.99

@@ -25,7 +25,7 @@ from mtgauge.train.embedded.corrupt import Table
 from mtgauge.train.embedded.prepare import load_pieces
 from mtgauge.train.embedded.sampler import Corpus
 from mtgauge.train.embedded.teacher import HEADS, Teacher
-from mtgauge.train.nets.transformer import Encoder
+from mtgauge.train.nets.transformer import Block, Encoder
 
 TURNED = 48  # last numbers of a source's vectors that change sign across languages
 WIDTHS = (16, 24, 32, 40, 48, 64, 96)  # pieces of a text with its frame; multiples of eight
@@ -45,11 +45,12 @@ class Texts:
 
 def together(parts: Sequence[Texts]) -> Texts:
     """Texts of one width as one batch; words are no longer told apart by slot and size."""
-    names = ("ids", "real", "inner", "word")
-    return Texts(
-        *(torch.cat([getattr(t, name) for t in parts]) for name in names),
-        parts[0].first, parts[0].size,
-    )  # fmt: skip
+
+    def joined(name: str) -> Tensor:
+        return torch.cat([getattr(t, name) for t in parts])
+
+    first, size = parts[0].first, parts[0].size
+    return Texts(joined("ids"), joined("real"), joined("inner"), joined("word"), first, size)
 
 
 def lay_out(slots: Tensor, table: Table, longest: int) -> Texts:
@@ -100,6 +101,7 @@ def encode(encoder: Encoder, texts: Texts) -> list[Tensor]:
     x = encoder.norm(encoder.pieces(texts.ids) + encoder.positions.weight[:longest]).flatten(0, 1)
     states = [x]
     for block in encoder.blocks:
+        assert isinstance(block, Block)
         qkv = block.split(states[-1]).view(n, longest, 3, block.heads, -1)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         bias = _bias(texts.real, q.dtype).expand(n, block.heads, longest, longest)

@@ -99,7 +99,11 @@ class Facts:
         if not len(common):
             common = np.zeros(1, np.int64)
         no = names.index(MARK + "not") if MARK + "not" in names else 0
-        return cls(*(torch.from_numpy(x).to(device) for x in (number, negation, common)), no)
+
+        def put(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(array).to(device)
+
+        return cls(put(number), put(negation), put(common), no)
 
 
 @dataclass(frozen=True)

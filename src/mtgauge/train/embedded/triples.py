@@ -51,9 +51,12 @@ class Triples:
         number = {name: i for i, name in enumerate(names)}
         group = np.array([number[judged.group[i]] for i in order])
         human = judged.human[order].astype(np.float32)
-        put = [torch.from_numpy(np.ascontiguousarray(x)).to(device)
-               for x in (ids, length[:, order], human, group)]  # fmt: skip
-        return cls(*put, names, length.max(0)[order], order)
+
+        def put(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+        longest = length.max(0)[order]
+        return cls(put(ids), put(length[:, order]), put(human), put(group), names, longest, order)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -107,9 +110,9 @@ def report(encoder: Encoder, judged: Triples, layers: Sequence[int]) -> str:
                 scores.setdefault(f"layer {layer} {name}", []).append(value[:, 0])
     human, group = judged.human.cpu().numpy(), judged.group.cpu().numpy()
     for layer in layers:
-        free = torch.cat(scores[f"layer {layer} src P"])
-        copy = torch.cat(scores.pop(f"layer {layer} copy"))
-        lines.append(f"layer {layer} copies win {(copy >= free).float().mean().item():.3f}")
+        own = torch.cat(scores[f"layer {layer} src P"])
+        same = torch.cat(scores.pop(f"layer {layer} copy"))
+        lines.append(f"layer {layer} copies win {(same >= own).float().mean().item():.3f}")
     for name, parts in scores.items():
         values = torch.cat(parts).double().cpu().numpy()
         found = {

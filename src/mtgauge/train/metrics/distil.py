@@ -9,6 +9,8 @@ training segment into English, and sampled translations besides, which nobody ha
     OUT/samples.npz     judged segments and sampled translations (--corpus), to begin with
     OUT/judged.npz      judged segments alone, to end with
 
+With `--slips N` rows out of English and faults (`mirrored`) join both, the second with a few only.
+
 The score of a segment that n people judged becomes n / (n + 2) of theirs and the rest the
 teacher's; segments into other languages, and those without a reference, keep theirs. Validation and
 test data are left as they are. The teacher reads the text that the pieces spell, so it may have any
@@ -53,38 +55,36 @@ def run(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     drawn = None if args.corpus is None else _samples(args.corpus, args.samples, device)
     facts |= {"distilled": teacher.facts | {"samples": 0 if drawn is None else len(drawn)}}
-    train = blended(parts["train"], teacher)
-    digest = own.tokenizer_digest
+    parts |= {"train": blended(parts["train"], teacher)}
     kinds = _mirrored(args.corpus, args.slips, args.faults, device) if args.slips else {}
     facts["distilled"] |= {name: len(rows) for name, rows in kinds.items()}
     if kinds:
         heard = teacher(kinds["slips"])
         for name in ("slips", "mirrored"):
             kinds[name] = kinds[name].scored(heard, kinds[name].weights)
-        # people's judgements hold no copies: a few of each kind keep them known to the end
-        some = [rows.take(np.arange(min(len(rows), args.faults // 4))) for rows in kinds.values()]
-        ending, dev = _with(train, parts["dev"], some)
-    else:
-        ending, dev = train, parts["dev"]
-    coded.save(args.out / "judged.npz", {"train": ending, "dev": dev}, digest, facts, small=False)
+    # people's judgements hold no copies: a few of each kind keep them known to the end
+    some = [rows.take(np.arange(min(len(rows), args.faults // 4))) for rows in kinds.values()]
+    digest = own.tokenizer_digest
+    coded.save(args.out / "judged.npz", _with(parts, some), digest, facts, small=False)
     if drawn is not None:
         first = teacher(drawn)
         second = first.mean() + first.std() * drawn.scores  # the encoder's teacher, same scale
         rated = drawn.scored((first + second) / 2, drawn.weights)
-        turned = _turned(rated, args.slips)
-        both, dev = _with(
-            train, parts["dev"], [rated, *([turned] if kinds else []), *kinds.values()]
-        )
-        coded.save(args.out / "samples.npz", {"train": both, "dev": dev}, digest, facts, False)
+        turned = [_turned(rated, args.slips)] if args.slips else []
+        whole = _with(parts, [rated, *turned, *kinds.values()])
+        coded.save(args.out / "samples.npz", whole, digest, facts, small=False)
     return 0
 
 
-def _with(train: Coded, dev: Coded, more: list[Coded]) -> tuple[Coded, Coded]:
-    """Training rows with more beside them, and the validation rows in the book they share."""
-    none = np.arange(0)
+def _with(parts: dict[str, Coded], more: list[Coded]) -> dict[str, Coded]:
+    """The parts with more rows to train on, all in the book that they then share."""
     for rows in more:
-        train, dev = coded.merged(train, rows), coded.merged(dev, rows.take(none))
-    return train, dev
+        none = rows.take(np.arange(0))
+        parts = {
+            name: coded.merged(part, rows if name == "train" else none)
+            for name, part in parts.items()
+        }
+    return parts
 
 
 def _turned(rated: Coded, most: int) -> Coded:

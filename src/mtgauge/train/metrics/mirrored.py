@@ -53,8 +53,8 @@ def build(corpus: Corpus, slips: int, faults: int, seed: int = 1) -> dict[str, C
     lang = np.array(corpus.langs)[corpus.lang[rows].cpu().numpy()]
     into = np.array([f"{name}-en" for name in lang])
     out = np.array([f"en-{name}" for name in lang])
-    n, few = slips, slice(0, faults)
-    x, y, c, z = (number[name] for name in "xycz")
+    few = slice(0, faults)
+    xs, ys, cs, zs = (number[name] for name in "xycz")
 
     def coded(name: str, hyp: NDArray[np.int64], src: NDArray[np.int64], ref: NDArray[np.int64],
               lps: NDArray[np.str_], score: float) -> Coded:  # fmt: skip
@@ -63,12 +63,11 @@ def build(corpus: Corpus, slips: int, faults: int, seed: int = 1) -> dict[str, C
                      np.full(size, score), np.ones(size), np.full(size, np.nan))  # fmt: skip
 
     both = np.concatenate([into[few], out[few]])
-    here, there = np.concatenate([x[few], y[few]]), np.concatenate([y[few], x[few]])
-    strange = np.concatenate([np.roll(y[few], 1), np.roll(z[few], 1)])
-    assert n == len(x)
+    here, there = np.concatenate([xs[few], ys[few]]), np.concatenate([ys[few], xs[few]])
+    strange = np.concatenate([np.roll(ys[few], 1), np.roll(zs[few], 1)])
     return {
-        "slips": coded("slips", c, x, y, into, 0.0),
-        "mirrored": coded("mirrored", z, y, x, out, 0.0),
+        "slips": coded("slips", cs, xs, ys, into, 0.0),
+        "mirrored": coded("mirrored", zs, ys, xs, out, 0.0),
         "copies": coded("copies", here, here, there, both, WORST),
         "strangers": coded("strangers", strange, here, there, both, WORST),
     }
