@@ -70,6 +70,7 @@ def test_a_card_that_is_no_object(tmp_path: Path, text: str, message: str) -> No
         *(("max_length", value) for value in (0, 1, 2, -5, "x", 2**70, None)),
         *(("name", value) for value in ("", None, 7, "\x1b[31mred", "two\nlines")),
         *(("default_layer", value) for value in ([0], {"source": "x"}, {"reference": 9}, 3)),
+        *(("turned", value) for value in (-1, "x", 1.0, True, 10**6)),
         *(("languages", value) for value in (5, "en", [1])),
         ("lowercase", "yes"),
         ("special_tokens", ["[PAD]"]),
@@ -82,6 +83,17 @@ def test_a_wrong_value_is_named(tmp_path: Path, key: str, value: Any) -> None:
     with pytest.raises(ResourceError, match=rf"card\.json: {key} must be ") as caught:
         encoder(folder)
     assert "\x1b" not in str(caught.value)
+
+
+def test_how_much_is_turned_is_below_the_width(tmp_path: Path) -> None:
+    given = json.loads((encoder_folders()[0] / "card.json").read_text("utf-8"))
+    folder = changed(encoder_folders()[0], tmp_path / "fits", turned=given["dim"] - 1)
+    assert OnnxEncoder(folder, EncoderSettings()).turned == given["dim"] - 1
+    assert OnnxEncoder(encoder_folders()[0], EncoderSettings()).turned == 0
+    for name, changes in (("wide", {"turned": given["dim"]}), ("none", {"turned": 1, "dim": LESS})):
+        folder = changed(encoder_folders()[0], tmp_path / name, **changes)
+        with pytest.raises(ResourceError, match="turned must be a whole number from 0, below dim"):
+            encoder(folder)
 
 
 def test_a_language_model_passes_the_same_check(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,49 @@ def test_copies_of_the_source_are_punished() -> None:
         load(spec(lm="off", copy_penalty=weight)).statistics(batch)[:, 0] for weight in ("0.5", "0")
     )
     np.testing.assert_allclose(with_ - without, [-0.5 * 2 / 3, 0.0], atol=1e-6)
+
+
+def turned(to: Path, numbers: int) -> str:
+    """The tiny encoder, as if it had been trained with so many numbers of a source turned."""
+    shutil.copytree(encoder_folders()[ONNX], to)
+    card = json.loads((to / "card.json").read_text("utf-8")) | {"turned": numbers}
+    (to / "card.json").write_text(json.dumps(card), "utf-8")
+    return str(to)
+
+
+@pytest.mark.parametrize("matching", ["precision", "recall", "f", "transport"])
+def test_a_turned_source_does_not_match_its_copy(tmp_path: Path, matching: str) -> None:
+    folder = turned(tmp_path / "mine", 4)
+    copies = Segments(SOURCES, SOURCES, None, "de-en")
+    options = {"lm": "off", "copy_penalty": "0", "matching": matching}
+    plain, mine = load(spec(ONNX, **options)), load(spec(ONNX, **options, encoder=folder))
+    assert (mine.statistics(copies)[:, 0] < plain.statistics(copies)[:, 0] - 0.02).all()
+    # an explanation is of what was scored
+    found = mine.explain(copies.take([0]))
+    assert found.score == mine.segment_score(mine.statistics(copies))[0]
+    if matching in ("precision", "recall"):
+        shown = sum(link.weight * (1 - link.cost) for link in found.links)
+        assert shown == pytest.approx(found.score, abs=1e-6)
+    assert "turned:4" in sign(mine).full
+    assert "turned" not in sign(plain).full
+    # a reference is in the translation's own language
+    with_reference = Segments(SOURCES, None, [(text,) for text in SOURCES], "en-de")
+    first, second = (
+        load(f"bertscore:encoder='{x}'").statistics(with_reference)
+        for x in (encoder_folders()[ONNX], folder)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("matching", ["precision", "transport"])
+def test_nothing_turned_changes_nothing(tmp_path: Path, matching: str) -> None:
+    none = turned(tmp_path / "none", 0)
+    options = {"lm": "off", "matching": matching}
+    plain, same = load(spec(ONNX, **options)), load(spec(ONNX, **options, encoder=none))
+    np.testing.assert_array_equal(same.statistics(BATCH), plain.statistics(BATCH))
+    assert sign(same).full.replace(none, "") == sign(plain).full.replace(
+        str(encoder_folders()[ONNX]), ""
+    )
 
 
 def test_escapes_and_case() -> None:

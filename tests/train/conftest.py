@@ -87,3 +87,13 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     size = Tokenizer.from_file(str(out / "tokenizer.json")).get_vocab_size()
     tiny_teacher(out / "teacher.npz", size)
     return out
+
+
+@pytest.fixture(scope="session")
+def deep_teacher(tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A teacher of as many layers as the commands ask of one."""
+    from mtgauge.train.embedded.prepare import load_tokenizer
+    from mtgauge.train.settings import TEACHER_LAYER
+
+    size = load_tokenizer(tiny_corpus).get_vocab_size()
+    return tiny_teacher(tmp_path_factory.mktemp("deep") / "t.npz", size, layers=TEACHER_LAYER)

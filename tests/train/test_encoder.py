@@ -108,7 +108,7 @@ def test_training_learns_repeats_and_resumes(
         losses.rng.manual_seed(5)
         with torch.no_grad():
             found = losses(rows)
-        return sum(TINY.weights[k] * v.item() for k, v in found.items())
+        return sum(TINY.loss_weights[k] * v.item() for k, v in found.items())
 
     torch.manual_seed(0)
     fresh = {k: v.numpy() for k, v in e.Student(shape, 24).state_dict().items()}

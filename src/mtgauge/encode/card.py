@@ -64,6 +64,12 @@ def _is_layer(value: Any, card: Card) -> bool:
     return type(value) is int and -card["layers"] - 1 <= value <= card["layers"]
 
 
+def _is_turned(value: Any, card: Card) -> bool:
+    """How many of a vector's numbers; fewer than `dim`, which the card must then state."""
+    dim = card.get("dim")
+    return type(value) is int and (value == 0 or (type(dim) is int and 0 < value < dim))
+
+
 def _maps_texts(value: Any, to: Callable[[Any], bool]) -> bool:
     return isinstance(value, dict) and all(_is_text(k) and to(v) for k, v in value.items())
 
@@ -119,6 +125,7 @@ FIELDS: Mapping[str, Mapping[str, Field]] = {
             lambda value, card: _maps_texts(value, lambda v: _is_layer(v, card)),
             required=False,
         ),
+        "turned": Field("a whole number from 0, below dim", _is_turned, required=False),
     },
     "fluency": _TOKENISED,
     "regressor": _TRAINED

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -101,7 +102,7 @@ class ContextualMetric(PresetMetric):
                 window = order[start : start + WINDOW]
                 left, lefts = distinct([pairs[i][0] for i in window])
                 right, rights = distinct([pairs[i][1] for i in window])
-                left_tokens = self.encode(left, left_lang)
+                left_tokens = self.encode_left(left, left_lang)
                 right_tokens = self.encode(right, batch.target_lang)
                 if running is not None:
                     running.result()
@@ -170,10 +171,24 @@ class ContextualMetric(PresetMetric):
             self.notes["oov"] += tokens.left_out
         return tokens
 
+    def encode_left(self, texts: list[str], lang: str | None) -> TokenVectors:
+        """Sources or references; of sources the numbers that stand for their language are turned,
+        where the encoder was trained so: a text is then no translation of itself."""
+        tokens = self.encode(texts, lang)
+        many = self.model.turned if self.side == "source" else 0
+        if not many:
+            return tokens
+        signs = np.ones(tokens.vectors.shape[1], np.float32)
+        signs[-many:] = -1
+        return replace(tokens, vectors=tokens.vectors * signs)
+
     def versions(self) -> dict[str, str]:
-        """The model, as name@fingerprint, and its precision."""
+        """The model, as name@fingerprint, its precision, and how much of a source is turned."""
         model = self.model
-        return {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
+        found = {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
+        # the fingerprint is of weights and tokenizer; this is in the card alone, and changes scores
+        turned = model.turned if self.side == "source" else 0
+        return found | ({"turned": str(turned)} if turned else {})
 
 
 def warn_of_language(name: str, encoder: Encoder | SentenceEncoder, task: Task, side: str) -> None:

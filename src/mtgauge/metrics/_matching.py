@@ -122,7 +122,7 @@ def explain_pair(
     alone = segment.take([0])
     texts = metric.best_pair(alone)
     languages = alone.source_lang if metric.side == "source" else alone.target_lang
-    x_tokens = metric.encode([texts[0]], languages)
+    x_tokens = metric.encode_left([texts[0]], languages)
     y_tokens = metric.encode([texts[1]], alone.target_lang)
     left = metric.units(x_tokens, metric.side, alone.lang)
     right = metric.units(y_tokens, "hypothesis", alone.lang)

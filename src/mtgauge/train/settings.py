@@ -165,8 +165,15 @@ class Distillation:
     rater_hidden: Annotated[int, "its --hidden"] = 256
     corpus: Annotated[Path | None, "rate its `mtgauge train sample` too"] = None
     sample_limit: Annotated[int | None, "no more than N of these"] = None
+    slips: Annotated[int, "rate N of its pairs with slips made on both sides too"] = 0
+    faults: Annotated[int, "and add copies and strangers of N of them as worst"] = 20_000
     encoder: Annotated[str, "whose pieces --packed holds"] = "embedded"
     device: Annotated[str, "auto, cpu, cuda, mps"] = "auto"
+
+    def check(self) -> None:
+        refuse_below(self, slips=0, faults=0)
+        if self.slips and self.corpus is None:
+            raise UsageError(f"--slips {self.slips}: say --corpus, whose pairs they are made of.")
 
 
 @dataclass(frozen=True)
@@ -248,10 +255,18 @@ class Schedule:
         return self.rate * min(1.0, (step + 1) / self.warmup) * max(1 - behind, 0.01)
 
 
-ENCODER_LOSSES = {
-    "cross": 1.0, "cross_words": 1.0, "english": 0.5, "english_words": 0.5, "relations": 0.5,
-    "late": 0.5, "sentence": 0.3, "mean": 1.0, "words": 0.5, "masked": 0.12,
-    "people": 0.3,
+Directions = Literal["into-english", "both"]
+ENCODER_LOSSES: Mapping[Directions, Mapping[str, float]] = {
+    "into-english": {
+        "cross": 1.0, "cross_words": 1.0, "english": 0.5, "english_words": 0.5, "relations": 0.5,
+        "late": 0.5, "sentence": 0.3, "mean": 1.0, "words": 0.5, "masked": 0.12,
+        "people": 0.3,
+    },
+    "both": {
+        "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
+        "foreign": 0.3, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
+        "words": 0.4, "masked": 0.12, "people": 0.3,
+    },
 }  # fmt: skip
 
 
@@ -259,13 +274,39 @@ ENCODER_LOSSES = {
 class EncoderTraining(Schedule):
     """Everything a run of the encoder depends on besides data and start weights."""
 
+    directions: Annotated[Directions, "in which translations are learned to be judged"] = (
+        "into-english"
+    )
     words: Annotated[int, "target words per batch"] = 10_000
-    versions: Annotated[int, "of each reference, from untouched to ruined"] = 4
+    batch_pieces: Annotated[
+        int, "pieces of all texts of a batch, padding counted: with --directions both, for --words"
+    ] = 240_000
+    versions: Annotated[
+        int, "of each reference, from untouched to ruined; machine translations counted"
+    ] = 4
     people: int = 128  # judged translations per step, where there are any
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
     teacher_layer: int = TEACHER_LAYER
-    weights: Mapping[str, float] = field(default_factory=lambda: dict(ENCODER_LOSSES))
+    weights: Mapping[str, float] = field(default_factory=dict)  # empty: those of its directions
+
+    def check(self) -> None:
+        super().check()
+        refuse_below(self, versions=1, batch_pieces=1)
+
+    @property
+    def loss_weights(self) -> Mapping[str, float]:
+        """The share of each loss in their sum."""
+        return self.weights or ENCODER_LOSSES[self.directions]
+
+    def made(self, each: int) -> int:
+        """Versions to make beside `each` machine translations."""
+        if self.versions <= each:
+            raise UsageError(
+                f"--versions {self.versions}: {each} of them are machine translations, and at "
+                "least one more has to be made."
+            )
+        return self.versions - each
 
 
 @dataclass(frozen=True)

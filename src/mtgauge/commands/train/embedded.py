@@ -10,10 +10,10 @@
 
 `teacher` tunes the English teacher on judged translations with references. `sample` translates a
 part of the corpus with the language model and lets the teacher rate it; with `--samples` the other
-two learn from that. `encoder` and `fluency` go on from weights alone (`--start`): of an earlier
-run, or of the exported model, so that the package's own models can be trained on. `--train` is
-learned from; `--dev` is only scored at every checkpoint, to choose by. Keep the test set away from
-both.
+two learn from that. `encoder --directions both` learns to judge translations out of English, too.
+`encoder` and `fluency` go on from weights alone (`--start`): of an earlier run, or of the exported
+model, so that the package's own models can be trained on. `--train` is learned from; `--dev` is
+only scored at every checkpoint, to choose by. Keep the test set away from both.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         _path(parser, "teacher", "weights of the English teacher", nargs="+")
     if name == "encoder":
         add(parser, StudentRun, *STUDENT)
-        add(parser, EncoderTraining, *SCHEDULE, "versions")
+        add(parser, EncoderTraining, *SCHEDULE, "versions", "directions", "batch_pieces")
     elif name == "sample":
         add(parser, StudentRun, "corpus", "device")
         _path(parser, "start", "the language model: safetensors or .onnx")

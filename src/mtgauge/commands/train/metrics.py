@@ -51,7 +51,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     """The flags of one stage; defaults are the papers'."""
     if name == "distil":
         add(parser, Distillation, "packed", "rater", "rater_encoder", "rater_hidden", "corpus",
-            "sample_limit", "encoder", "device", "out")  # fmt: skip
+            "sample_limit", "slips", "faults", "encoder", "device", "out")  # fmt: skip
         return
     what = "file for the packed data" if name == "pack" else "folder for the model"
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=what)

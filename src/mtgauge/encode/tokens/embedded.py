@@ -7,7 +7,7 @@ A folder holds three files:
     tokenizer.json  a file of the `tokenizers` library; its post-processor adds special tokens
     card.json       name, kind ("encoder"), layers, dim, max_length,
                     default_layer {"reference": int, "source": int}, special_tokens {"pad": ...},
-                    languages, lowercase, licence, data, objective, scores, quantisation,
+                    languages, lowercase, turned, licence, data, objective, scores, quantisation,
                     fingerprint
 
     encoder = OnnxEncoder(Path("my-model"), EncoderSettings())
@@ -81,6 +81,7 @@ class OnnxEncoder(Encoder):
         self.lowercase = bool(card.get("lowercase", False))
         last = {"reference": self.layers, "source": self.layers}
         self.default_layer = last | card.get("default_layer", {})
+        self.turned = card.get("turned", 0)
 
     @cached_property
     def pad_id(self) -> int:  # type: ignore[override]

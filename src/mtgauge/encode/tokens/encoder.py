@@ -75,6 +75,7 @@ class Encoder:
     languages: tuple[str, ...] = ()  # empty: not stated
     lowercase: bool = False  # the model's advice
     default_layer: dict[str, int]  # {"reference": ..., "source": ...}
+    turned: int = 0  # last numbers of a source's vectors that change sign across languages
     uses_language: bool = False  # whether `lang` changes the vectors (XLM)
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096

@@ -161,10 +161,13 @@ def same_width(parts: list[Tensor]) -> list[Tensor]:
     return [torch.nn.functional.pad(p, (0, wide - p.shape[-1]), value=-1) for p in parts]
 
 
-def laid_out(flat: Tensor, start: Tensor, rows: Tensor) -> Tensor:
-    """Ragged rows of words (any shape of row numbers) as slots (..., longest), -1 after the end."""
+def laid_out(flat: Tensor, start: Tensor, rows: Tensor, wide: int | None = None) -> Tensor:
+    """Ragged rows of words (any shape of row numbers) as slots (..., wide), -1 after the end.
+
+    As wide as the longest row, for which the host waits, or as `wide` says, longer rows cut.
+    """
     length = start[rows + 1] - start[rows]
-    step = torch.arange(int(length.max()), device=rows.device)
+    step = torch.arange(int(length.max()) if wide is None else wide, device=rows.device)
     mask = step < length[..., None]
     return torch.where(mask, flat[(start[rows][..., None] + step) * mask].long(), -1)
 

@@ -25,17 +25,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mtgauge.errors import UsageError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
-from mtgauge.train.embedded.corrupt import corrupt, expand, flat_rows, framed, same_width
+from mtgauge.train.embedded.corrupt import Table, corrupt, expand, flat_rows, framed, same_width
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.loop.descend import descend
 from mtgauge.train.nets.transformer import Encoder, Ragged, Shape, log_probability
-from mtgauge.train.settings import EncoderTraining, refuse_below
+from mtgauge.train.settings import EncoderTraining
 
 
 class Student(nn.Module):
@@ -82,6 +81,16 @@ class _Taught:
     mean: Tensor  # of each reference's last states
 
 
+def whole_words(corpus: ParallelCorpus, pieces: Table, vocabulary: int) -> Tensor:
+    """Piece -> the English type that is this piece and no other, -1 where there is none."""
+    known = corpus.slips.confusion >= 0
+    count = pieces.start.diff()[: len(known)]
+    types = (known & (count == 1)).nonzero()[:, 0]
+    out = torch.full((vocabulary,), -1, device=types.device)
+    out[pieces.flat[pieces.start[types]]] = types
+    return out
+
+
 class Losses:
     """The losses of one step, by name."""
 
@@ -91,13 +100,8 @@ class Losses:
     ) -> None:  # fmt: skip
         self.corpus, self.teacher, self.student, self.s = corpus, teacher, student, settings
         self.people = people
-        if samples is not None and settings.versions <= samples.each:
-            raise UsageError(
-                f"--versions {settings.versions}: {samples.each} of them are machine translations, "
-                "and at least one more has to be made."
-            )
-        refuse_below(settings, versions=1)
         self.samples, each = samples, samples.each if samples is not None else 0
+        settings.made(each)
         # versions made in one way, machine translations first
         self.kinds = [
             k for k in (slice(0, each), slice(each, settings.versions)) if k.stop > k.start
@@ -106,16 +110,7 @@ class Losses:
         self.teacher_pieces = corpus.tables("teacher", FIRST, LAST)
         device = corpus.source.device
         self.rng = torch.Generator(device=device).manual_seed(settings.seed)
-        self.whole = self._whole_words(student.encoder.shape.vocabulary)
-
-    def _whole_words(self, vocabulary: int) -> Tensor:
-        """Piece -> the English type that is this piece and no other, -1 where there is none."""
-        known = self.corpus.slips.confusion >= 0
-        count = self.pieces.start.diff()[: len(known)]
-        types = (known & (count == 1)).nonzero()[:, 0]
-        out = torch.full((vocabulary,), -1, device=types.device)
-        out[self.pieces.flat[self.pieces.start[types]]] = types
-        return out
+        self.whole = whole_words(corpus, self.pieces, student.encoder.shape.vocabulary)
 
     @torch.no_grad()
     def _guessed(self, target: Tensor) -> Tensor:
@@ -286,4 +281,4 @@ def train_encoder(
     batches = corpus.batches(settings.words, settings.seed)
     look = (lambda: watch(student.encoder)) if watch is not None else None
     file = out / "student.safetensors"
-    descend(student, shape, batches, losses, settings.weights, settings, file, watch=look)
+    descend(student, shape, batches, losses, settings.loss_weights, settings, file, watch=look)

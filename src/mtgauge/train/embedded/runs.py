@@ -18,6 +18,7 @@ import torch
 
 from mtgauge.data.codes import bases
 from mtgauge.errors import InputError, UsageError
+from mtgauge.train.embedded.both import train_both
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.encoder import Student, train_encoder
 from mtgauge.train.embedded.fluency import Reader, train_language_model
@@ -26,6 +27,7 @@ from mtgauge.train.embedded.prepare import load_tokenizer
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples, draw
 from mtgauge.train.embedded.teacher import Teacher
+from mtgauge.train.embedded.triples import Triples, report
 from mtgauge.train.embedded.tune import split, tune
 from mtgauge.train.embedded.watch import (
     coded,
@@ -64,22 +66,48 @@ def encoder(run: StudentRun, teacher: Sequence[Path], how: EncoderTraining) -> N
     student = Student(shape, taught_by.w["embeddings.LayerNorm.weight"].shape[0])
     if run.start is not None:
         _begin_with(student, run.start)
-    learned, watched = _judged(run, corpus, ["source", "reference"])
-    people = None
-    if learned is not None:
-        first, second = (learned.framed(column, BOS, EOS) for column in ("src", "hyp"))
-        people = People.of(first, second, learned, device)
-
-    def watch(model: Encoder) -> str:
-        lines = [correlations(model, watched)] if watched is not None else []
-        return "\n".join([*lines, retrieval(model, run.corpus)])
-
     if run.fuse:
         fuse(student)
     layer = max(1, shape.layers - 1)
     how = replace(how, source_layer=layer, reference_layers=(layer,))
     samples = Samples.load(run.corpus, device) if run.samples else None
-    train_encoder(corpus, taught_by, student, how, run.out, watch, samples, people)
+    if how.directions == "both":
+        _both(run, corpus, taught_by, student, how, samples)
+    else:
+        _into_english(run, corpus, taught_by, student, how, samples)
+
+
+def _into_english(
+    run: StudentRun, corpus: ParallelCorpus, teacher: Teacher, student: Student,
+    how: EncoderTraining, samples: Samples | None,
+) -> None:  # fmt: skip
+    learned, watched = _judged(run, corpus, ["source", "reference"])
+    people = None
+    if learned is not None:
+        first, second = (learned.framed(column, BOS, EOS) for column in ("src", "hyp"))
+        people = People.of(first, second, learned, corpus.source.device)
+
+    def watch(model: Encoder) -> str:
+        lines = [correlations(model, watched)] if watched is not None else []
+        return "\n".join([*lines, retrieval(model, run.corpus)])
+
+    train_encoder(corpus, teacher, student, how, run.out, watch, samples, people)
+
+
+def _both(
+    run: StudentRun, corpus: ParallelCorpus, teacher: Teacher, student: Student,
+    how: EncoderTraining, samples: Samples | None,
+) -> None:  # fmt: skip
+    judged = _judged(run, corpus, ["source", "hypothesis"], None)
+    device = corpus.source.device
+    people, watched = (None if rows is None else Triples.of(rows, device) for rows in judged)
+    near = sorted({how.source_layer - 1, how.source_layer, student.encoder.shape.layers})
+
+    def watch(model: Encoder) -> str:
+        lines = [report(model, watched, near)] if watched is not None else []
+        return "\n".join([*lines, retrieval(model, run.corpus)])
+
+    train_both(corpus, teacher, student, how, run.out, watch, samples, people, run.fuse)
 
 
 def language_model(
@@ -143,11 +171,11 @@ def _corpus(run: StudentRun) -> ParallelCorpus:
 
 
 def _judged(
-    run: StudentRun, corpus: ParallelCorpus, watched_needs: list[str]
+    run: StudentRun, corpus: ParallelCorpus, watched_needs: list[str], target: str | None = "en"
 ) -> tuple[Coded | None, Coded | None]:
-    """Judged translations that are learned from, and those that are only watched."""
+    """Judged translations that are learned from, and those that are only watched, into `target`."""
     learned = read_needed(run.train, ["source", "hypothesis"], None) if run.train else None
-    watched = read_needed(run.dev, watched_needs) if run.dev else None
+    watched = read_needed(run.dev, watched_needs, target) if run.dev else None
     if learned is not None:
         _refuse_unknown(learned, corpus)
         if watched is not None:

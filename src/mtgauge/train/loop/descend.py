@@ -11,8 +11,9 @@ at `schedule_end`, the next begins there (`schedule_start`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,12 +23,14 @@ from mtgauge.train.nets.weights import save
 from mtgauge.train.progress import say
 from mtgauge.train.settings import Schedule
 
+Batch = TypeVar("Batch", bound=Sized)
+
 
 def descend(
     model: nn.Module,
     shape: Shape,
-    batches: Iterable[Tensor],
-    losses: Callable[[Tensor], dict[str, Tensor]],
+    batches: Iterable[Batch],
+    losses: Callable[[Batch], dict[str, Tensor]],
     weights: Mapping[str, float],
     schedule: Schedule,
     out: Path,

@@ -9,6 +9,10 @@ training segment into English, and sampled translations besides, which nobody ha
     OUT/samples.npz     judged segments and sampled translations (--corpus), to begin with
     OUT/judged.npz      judged segments alone, to end with
 
+A sampled translation's score is the mean of the rater's and, on its scale, that of the encoder's
+teacher (`mtgauge train sample`). With `--slips N` rows out of English and faults (`mirrored`) join
+both files, the second with a few of each only.
+
 The score of a segment that n people judged becomes n / (n + 2) of theirs and the rest the rater's;
 segments into other languages, and those without a reference, keep theirs. Validation and test data
 are left as they are. The rater reads the text that the pieces spell, so it may have any tokenizer.
@@ -46,6 +50,7 @@ LENGTH = 160  # pieces of an input
 
 def distil(settings: Distillation) -> None:
     """Write the packed files with the rater's scores."""
+    settings.check()
     device = pick_device(settings.device)
     own = read_coder(settings.encoder)
     parts, facts = packed.load(settings.packed, own.digest)
@@ -54,16 +59,57 @@ def distil(settings: Distillation) -> None:
     if settings.corpus is not None:
         drawn = _samples(settings.corpus, settings.sample_limit, device)
     facts |= {"distilled": rater.facts | {"samples": 0 if drawn is None else len(drawn)}}
-    train = blended(parts["train"], rater)
+    parts |= {"train": blended(parts["train"], rater)}
+    kinds = _mirrored(settings, rater, device)
+    facts["distilled"] |= {name: len(rows) for name, rows in kinds.items()}
 
     def save(name: str, rated: dict[str, Coded]) -> None:
         packed.save(settings.out / name, rated, own.digest, facts, compressed=False)
 
-    save("judged.npz", parts | {"train": train})
+    # people's judgements hold no copies: a few of each kind keep them known to the end
+    few = [rows.take(np.arange(min(len(rows), settings.faults // 4))) for rows in kinds.values()]
+    save("judged.npz", _with(parts, few))
     if drawn is not None:
-        rated = replace(drawn, scores=rater(drawn))
-        dev = merged(parts["dev"], rated.take(np.arange(0)))  # in the book that the two share
-        save("samples.npz", {"train": merged(train, rated), "dev": dev})
+        first = rater(drawn)
+        second = first.mean() + first.std() * drawn.scores  # the encoder's teacher, same scale
+        rated = replace(drawn, scores=(first + second) / 2)
+        turned = [_turned(rated, settings.slips)] if settings.slips else []
+        save("samples.npz", _with(parts, [rated, *turned, *kinds.values()]))
+
+
+def _with(parts: dict[str, Coded], more: Sequence[Coded]) -> dict[str, Coded]:
+    """The parts with more rows to train on, all in the book that they then share."""
+    for rows in more:
+        none = rows.take(np.arange(0))
+        parts = {
+            name: merged(part, rows if name == "train" else none) for name, part in parts.items()
+        }
+    return parts
+
+
+def _turned(rated: Coded, most: int) -> Coded:
+    """Samples c of x read the other way: x as a translation of c is as good as c is of x."""
+    rows = rated.take(np.arange(min(most, len(rated))))
+    numbers = {
+        "hyp": rows.numbers["src"],
+        "src": rows.numbers["hyp"],
+        "ref": np.full(len(rows), -1),
+    }
+    lps = np.array([f"en-{lp.split('-')[0]}" for lp in rows.lps])
+    return replace(rows, numbers=numbers, lps=lps, files=np.full(len(rows), "turned"))
+
+
+def _mirrored(settings: Distillation, rater: Rater, device: torch.device) -> dict[str, Coded]:
+    """Rows out of English and faults; slips are rated, in English, for both directions."""
+    if not settings.slips or settings.corpus is None:
+        return {}
+    from mtgauge.train.embedded.sampler import ParallelCorpus
+    from mtgauge.train.metrics.mirrored import build
+
+    corpus = ParallelCorpus.load(settings.corpus, str(device))
+    kinds = build(corpus, settings.slips, settings.faults)
+    heard = rater(kinds["slips"])
+    return kinds | {name: replace(kinds[name], scores=heard) for name in ("slips", "mirrored")}
 
 
 class Rater:
