@@ -21,6 +21,7 @@ from mtgauge.train.embedded.prepare import load_types  # noqa: E402
 from mtgauge.train.embedded.sampler import Corpus  # noqa: E402
 from mtgauge.train.embedded.select import WEIGHT, quotas, select  # noqa: E402
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher  # noqa: E402
+from mtgauge.train.embedded.vectors import sentences  # noqa: E402
 from mtgauge.train.loop.descend import descend, load_weights  # noqa: E402
 from mtgauge.train.nets.transformer import Encoder, Shape  # noqa: E402
 
@@ -163,6 +164,8 @@ def test_no_origin_drowns_the_others(tmp_path: Path) -> None:
     chosen = select("de", [file])
     assert len(chosen) == 50
     assert {tag for _, _, tag in chosen} <= set(WEIGHT)
+    assert "nicht frei" in set(sentences([file], "de"))
+    assert "nicht frei" not in set(sentences([file], "de", free=True))
 
 
 def test_rows_for_trained_metrics_in_both_directions(corpus: Corpus) -> None:

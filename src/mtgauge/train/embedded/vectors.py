@@ -4,7 +4,7 @@
     M_wc = max(0, log(C_wc total / (C_w. C_.c^0.75)))        context counts smoothed
     M ~ U S V^T  (rank r),   vector of w = d columns of U S^power, the first one left out
 
-    python -m mtgauge.train.vectors --pairs de-en.tsv.zst fr-en.tsv.zst --side en --out DIR
+    python -m mtgauge.train.embedded.vectors --pairs de-en.tsv.zst fr-en.tsv.zst --side en --out DIR
 
 Files are tab-separated parallel text (foreign, English, origin), .zst allowed. Each distinct
 sentence counts once. Words are lower-cased and cut by the tokeniser of the language, so that STD
@@ -32,6 +32,7 @@ from scipy.sparse.linalg import eigsh
 from mtgauge.encode.words.store import write_store
 from mtgauge.text.words import Tokenizer, for_language, tokenizer
 from mtgauge.train.embedded.corpus import read_pairs
+from mtgauge.train.embedded.select import WEIGHT
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,14 @@ def train(
     return words[: settings.keep], vectors.astype(np.float32)
 
 
-def sentences(files: Iterable[Path], side: str) -> Iterable[str]:
-    """Distinct lower-cased sentences of one side of parallel files named XX-en.*."""
+def sentences(files: Iterable[Path], side: str, free: bool = False) -> Iterable[str]:
+    """Distinct lower-cased sentences of one side of parallel files named XX-en.*; `free`: only of
+    origins that `select` knows as free to use."""
     seen: set[int] = set()
     for file in files:
-        for foreign, english, *_ in read_pairs(file):
+        for foreign, english, origin in read_pairs(file):
+            if free and origin not in WEIGHT:
+                continue
             text = (english if side == "en" else foreign).lower()
             key = hash(text)
             if key not in seen:
@@ -137,6 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
     parser.add_argument("--pairs", nargs="+", type=Path, required=True, metavar="FILE")
     parser.add_argument("--side", required=True, help="language code: en, or that of the files")
+    parser.add_argument("--free", action="store_true", help="leave out text that is not free")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     for field in dataclasses.fields(Settings):
         kind = type(field.default)
@@ -144,7 +149,7 @@ def main() -> None:
     parser.add_argument("--dtype", choices=("float16", "int8"), default="int8")
     args = parser.parse_args()
     settings = Settings(**{f.name: getattr(args, f.name) for f in dataclasses.fields(Settings)})
-    texts = sentences(args.pairs, args.side)
+    texts = sentences(args.pairs, args.side, args.free)
     words, vectors = train(texts, tokenizer_of(args.side), settings)
     origin = f"PPMI-SVD on {args.side} of {', '.join(file.name for file in args.pairs)}"
     store = write_store(args.out, words, vectors, dtype=args.dtype, origin=origin)
