@@ -32,6 +32,7 @@ from scipy.sparse.linalg import eigsh
 from mtgauge.encode.words.store import write_store
 from mtgauge.text.words import Tokenizer, for_language, tokenizer
 from mtgauge.train.embedded.corpus import read_pairs
+from select_text import WEIGHT
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,14 @@ def train(
     return words[: settings.keep], vectors.astype(np.float32)
 
 
-def sentences(files: Iterable[Path], side: str) -> Iterable[str]:
-    """Distinct lower-cased sentences of one side of parallel files named XX-en.*."""
+def sentences(files: Iterable[Path], side: str, free: bool = False) -> Iterable[str]:
+    """Distinct lower-cased sentences of one side of parallel files named XX-en.*; `free`: only of
+    origins that select_text.py knows as free to use."""
     seen: set[int] = set()
     for file in files:
-        for foreign, english, *_ in read_pairs(file):
+        for foreign, english, origin in read_pairs(file):
+            if free and origin not in WEIGHT:
+                continue
             text = (english if side == "en" else foreign).lower()
             key = hash(text)
             if key not in seen:
@@ -137,6 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
     parser.add_argument("--pairs", nargs="+", type=Path, required=True, metavar="FILE")
     parser.add_argument("--side", required=True, help="language code: en, or that of the files")
+    parser.add_argument("--free", action="store_true", help="leave out text that is not free")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     for field in dataclasses.fields(VectorSettings):
         kind = type(field.default)
@@ -146,7 +151,7 @@ def main() -> None:
     settings = VectorSettings(
         **{f.name: getattr(args, f.name) for f in dataclasses.fields(VectorSettings)}
     )
-    texts = sentences(args.pairs, args.side)
+    texts = sentences(args.pairs, args.side, args.free)
     words, vectors = train(texts, tokenizer_of(args.side), settings)
     origin = f"PPMI-SVD on {args.side} of {', '.join(file.name for file in args.pairs)}"
     store = write_store(args.out, words, vectors, dtype=args.dtype, origin=origin)
