@@ -28,7 +28,7 @@ from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray
 
-_SCORING = ("text", "encode", "compare", "knowledge", "metrics", "models")
+_SCORING = ("*.py", "data", "text", "encode", "compare", "knowledge", "metrics", "models")
 _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
@@ -130,8 +130,10 @@ def code_fingerprint() -> str:
     """Digest of the code that makes scores, and of size and time of the models shipped."""
     root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=16)
-    for folder in _SCORING:
-        for path in sorted((root / folder).rglob("*")):
+    for pattern in _SCORING:
+        for path in sorted(
+            file for place in root.glob(pattern) for file in (place, *place.rglob("*"))
+        ):
             if path.suffix == ".py":
                 digest.update(path.read_bytes())
             elif path.is_file() and "__pycache__" not in path.parts:
