@@ -15,7 +15,7 @@ import csv
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -110,11 +110,16 @@ def measure(specs: Sequence[str], sets: Sequence[Judgements]) -> list[Trust]:
 
 
 def _rows(pairs: dict[str, Found], keys: dict[tuple[str, str], str], spec: str) -> Iterator[Trust]:
-    for lp, found in pairs.items():
-        yield row_of(keys[spec, lp], lp, [found])
+    """Each direction, then its pairs with the direction's slope: few systems, which a metric may
+    even order without a fault, give no slope of their own."""
     for way in dict.fromkeys(direction(lp) for lp in pairs):
         members = [lp for lp in pairs if direction(lp) == way]
-        yield row_of(keys[spec, members[0]], way, [pairs[lp] for lp in members])
+        whole = row_of(keys[spec, members[0]], way, [pairs[lp] for lp in members])
+        yield whole
+        for lp in members:
+            row = row_of(keys[spec, lp], lp, [pairs[lp]])
+            slopes = {name: getattr(whole, name) for name in ("slope", "slope_low", "slope_high")}
+            yield replace(row, **slopes)
 
 
 def row_of(metric: str, lp: str, found: Sequence[Found]) -> Trust:

@@ -93,7 +93,7 @@ def test_a_result_says_how_far_to_trust_it(monkeypatch) -> None:
     assert "r = 0.45 with people on 500 segments" in lines
     assert "orders 80% of 120 system pairs as people do, WMT18" in lines
     assert "new is +" in lines
-    assert "people prefer the same system in about" in lines
+    assert "people prefer the same system in more than 99% of such pairs" in lines
     assert "wer: nothing is known of these settings for de-en" in lines
     content = result.to_dict()["metrics"]
     assert content[0]["trust"]["pearson"] == 0.45

@@ -10,8 +10,8 @@ first with probability
 
     p(d) = 1 / (1 + exp(-slope * d))
 
-fitted by maximum likelihood over all pairs of systems, so p(0) = 1/2 by symmetry. The interval of
-the slope comes from resampling language pairs (one pair: its systems).
+fitted by maximum likelihood over all pairs of systems of a direction, since one language pair has
+too few; p(0) = 1/2 by symmetry. The interval comes from resampling language pairs.
 
 A figure belongs to settings and models: another option or another model's fingerprint is another
 metric, of which nothing is known. A language pair without figures has those of its direction (into

@@ -21,6 +21,11 @@ def trust_lines(result: Result) -> list[str]:
     return lines
 
 
+def _about(share: float) -> str:
+    """Nothing is sure: beyond what was seen the curve goes on to 1."""
+    return "more than 99%" if share > 0.99 else f"about {share:.0%}"
+
+
 def _differences(metric: MetricResult, result: Result) -> list[str]:
     lines = []
     for name in metric:
@@ -31,6 +36,6 @@ def _differences(metric: MetricResult, result: Result) -> list[str]:
         difference = metric[name].score - metric[result.baseline].score
         lines.append(
             f"{metric.spec}: {name} is {difference:+.3g} against {result.baseline}; people prefer "
-            f"the same system in about {share:.0%} of such pairs ({low:.0%} to {high:.0%})"
+            f"the same system in {_about(share)} of such pairs ({low:.0%} to {high:.0%})"
         )
     return lines
