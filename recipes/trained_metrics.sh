@@ -8,6 +8,7 @@
 # MPNET    folder or hub id of all-mpnet-base-v2
 #
 # One H200, some ten minutes. Because of --minutes another machine takes another number of steps.
+# The shipped ones' samples were rated by the rater alone; `distil` now takes the teacher's mean too.
 # Paper protocols and learning curves are the `text` blocks of docs/trained.md.
 set -euo pipefail
 wmt=$1 corpus=$2 mpnet=$3 out=$4
