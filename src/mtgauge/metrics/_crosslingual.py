@@ -74,6 +74,14 @@ class CrossLingualMetric(PresetMetric):
             rows[:, 0] += self.options.lm_weight * fluency
         return rows
 
+    @property
+    def worst(self) -> float:
+        """No similarity, and half of the language model's floor: below what unrelated texts reach.
+
+        The bound itself lies so far below every text that one empty line would rule a correlation.
+        """
+        return self.with_fluency(0.0, 0.0)[0] / 2
+
     def with_fluency(self, low: float, high: float) -> tuple[float, float]:
         """Bounds of a similarity, with the language model's added."""
         if not self.has_lm:

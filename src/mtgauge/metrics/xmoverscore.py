@@ -157,9 +157,14 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
         return rows
 
     @property
+    def worst(self) -> float:
+        return super().worst if self.options.matching != "transport" else self.bounds[0]
+
+    @property
     def empty_pair(self) -> FloatArray:
         o = self.options
-        return np.array([similarity_bounds(o.matching, o.distance, o.form)[0]])
+        lowest = similarity_bounds(o.matching, o.distance, o.form)[0]
+        return np.array([lowest if o.matching == "transport" else 0.0])
 
     def case_advice(self) -> tuple[bool, ...]:
         models = (self.model, self.lm_term.model) if self.has_lm else (self.model,)
