@@ -134,8 +134,8 @@ def test_the_options_of_the_language_model_are_declared_once(name: str) -> None:
 def test_details_show_range_and_condition(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metrics", "xmoverscore"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "dropout=0 number, between 0 and 1; applies where matching is transport" in text
-    assert "lm_given=auto auto | source | nothing; applies where lm is not off or none" in text
+    assert "dropout=NUMBER default 0; between 0 and 1; only with matching=transport" in text
+    assert "lm_given=auto|source|nothing default auto; not with lm=off or lm=none" in text
     assert "device --device chooses it" in text
 
 

@@ -316,7 +316,7 @@ class Metric:
         worst = self.worst_row
         if worst is None:
             worst = self.statistics(replace(batch, hypotheses=[""] * len(batch)))
-        mixed = rows + shares[:, None] * (worst - rows)
+        mixed = (1 - shares[:, None]) * rows + shares[:, None] * worst
         if self.columns != ("score",):
             return mixed
         # an unbounded score may lie below the worst that its metric declares

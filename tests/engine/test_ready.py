@@ -51,7 +51,7 @@ def test_wrong_usage_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match="asked for twice"):
         serve(["bleu", "bleu"], BOTH)
     with pytest.raises(UsageError, match="There is no metric"):
-        serve(["std", "bleau"], Task(BOTH.sides, "en-gu"))
+        serve(["std", "bleau"], Task(BOTH.sides, "en-sw"))
     with pytest.raises(UsageError, match="multi_ref applies only where view is not hyp"):
         make_ready("regressor:multi_ref=mean", Task(frozenset({"source"}), "de-en"))
     with pytest.raises(UsageError, match="language pair"):
@@ -64,7 +64,7 @@ def test_what_one_language_lacks_does_not_stop_the_others() -> None:
     assert "no word vectors" in unserved["std"]
     assert "does not know the language mi" in unserved["kobe"]
     with pytest.raises(LanguageError, match="no word vectors"):
-        serve(["std"], Task(BOTH.sides, "en-gu"))
+        serve(["std"], Task(BOTH.sides, "en-sw"))
 
 
 def test_a_folder_of_remaps_may_lack_a_pair(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, lines in {"ref": REFERENCES, "src": SOURCES, "a": OUTPUT, "b": SOURCES}.items():
         Path(f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = ["lp\tsystem\tsid\tsource\treference\thypothesis\thuman"]
-    for lp in ("de-en", "en-gu"):
+    for lp in ("de-en", "en-sw"):
         for i in range(6):
             text = OUTPUT[i % 3] + " more" * (i // 3)
             rows.append(f"{lp}\tA\t{i}\t{SOURCES[i % 3]}\t{REFERENCES[i % 3]}\t{text}\t{i % 4}")
@@ -165,10 +165,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_score_says_so_in_the_cell(
     files: Path, capsys: pytest.CaptureFixture[str], format: str
 ) -> None:
-    command = f"score -t a.txt b.txt -r ref.txt -l en-gu -m bleu std --format {format} --quiet"
+    command = f"score -t a.txt b.txt -r ref.txt -l en-sw -m bleu std --format {format} --quiet"
     assert main(command.split()) == 0
     out, err = capsys.readouterr()
-    assert "std has no scores: mtgauge has no word vectors of its own for 'gu'" in err
+    assert "std has no scores: mtgauge has no word vectors of its own for 'sw'" in err
     if format == "json":
         bleu, std = json.loads(out)["metrics"]
         assert "reason" not in bleu
@@ -186,9 +186,9 @@ def test_score_says_so_in_the_cell(
 def test_a_run_that_serves_nothing_is_an_error(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main("score -t a.txt -r ref.txt -l en-gu -m std".split()) == 4
+    assert main("score -t a.txt -r ref.txt -l en-sw -m std".split()) == 4
     assert capsys.readouterr().out == ""
-    assert main("meta judged.tsv -m std -l en-gu --no-cache".split()) == 4
+    assert main("meta judged.tsv -m std -l en-sw --no-cache".split()) == 4
     out, err = capsys.readouterr()
     assert out == ""
     assert "no word vectors" in err
@@ -201,17 +201,17 @@ def test_meta_says_so_in_the_cell_and_goes_on(
     command = f"meta judged.tsv -m chrf std --no-cache --no-ci --quiet --format {format}"
     assert main(command.split()) == 0
     out, err = capsys.readouterr()
-    assert "std has no scores for en-gu: mtgauge has no word vectors" in err
+    assert "std has no scores for en-sw: mtgauge has no word vectors" in err
     if format == "json":
         rows = {(row["metric"], row["lp"]): row for row in json.loads(out)["rows"]}
-        assert rows["std", "en-gu"]["pearson"] is None
-        assert "no word vectors" in rows["std", "en-gu"]["reason"]
+        assert rows["std", "en-sw"]["pearson"] is None
+        assert "no word vectors" in rows["std", "en-sw"]["reason"]
         assert rows["std", "de-en"]["pearson"] is not None
-        assert rows["chrf", "en-gu"]["pearson"] is not None
-        assert "reason" not in rows["chrf", "en-gu"]
+        assert rows["chrf", "en-sw"]["pearson"] is not None
+        assert "reason" not in rows["chrf", "en-sw"]
     elif format == "tsv":
         listed = list(csv.DictReader(io.StringIO(out), delimiter="\t"))
-        (row,) = [r for r in listed if (r["metric"], r["lp"]) == ("std", "en-gu")]
+        (row,) = [r for r in listed if (r["metric"], r["lp"]) == ("std", "en-sw")]
         assert row["pearson"] == ""
         assert "no word vectors" in row["outcomes"]
     else:
@@ -236,7 +236,7 @@ def test_score_and_meta_sign_alike(files: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_averages_sign_their_pairs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = Path("judged.tsv").read_text(encoding="utf-8").replace("en-gu", "en-zh")
+    text = Path("judged.tsv").read_text(encoding="utf-8").replace("en-sw", "en-zh")
     Path("judged.tsv").write_text(text.replace("en-zh", "fr-en"), encoding="utf-8")
     assert main("meta judged.tsv -m bleu --no-cache --no-ci --format json --quiet".split()) == 0
     rows = {row["lp"]: row for row in json.loads(capsys.readouterr().out)["rows"]}

@@ -199,7 +199,7 @@ def test_an_explanation_has_the_score_of_the_run(name: str) -> None:
         found = explain(texts, sources, metric=name, lang="de-en", segment=number)
         assert found.score == pytest.approx(run[number - 1], abs=1e-4)
         assert found.facts["untranslated"] > 0.3
-        assert "is untranslated" in found.remarks[-1]
+        assert "is not in the target language" in found.remarks[0]
         assert found.facts["score without it"] > found.score
 
 
