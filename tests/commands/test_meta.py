@@ -104,3 +104,19 @@ def test_training_needs_torch_and_says_so(judged: str, stage: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 4, done.stderr
     assert "mtgauge[train]" in done.stderr
+
+
+def test_notes_of_all_language_pairs_are_added(run, tmp_path: Path) -> None:
+    german = "Der alte Hund schläft heute den ganzen Tag im Garten."
+    french = "Le vieux chien dort toute la journée dans le jardin."
+    rows = [
+        f"{lp}\ts\t{i}\t{text}\t{text}\t{i % 3}\n"  # untranslated, all of them
+        for lp, text in (("de-en", german), ("fr-en", french))
+        for i in range(4)
+    ]
+    (tmp_path / "two.tsv").write_text(
+        "lp\tsystem\tsid\tsource\thypothesis\thuman\n" + "".join(rows)
+    )
+    done = run("meta two.tsv -m kobe --no-cache --no-ci")
+    assert done.code == 0, done.err
+    assert "8 translations are not" in done.err

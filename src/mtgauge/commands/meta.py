@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from mtgauge.commands.shared import (
@@ -133,7 +134,10 @@ def _say_more(
     if verbose:
         for text in dict.fromkeys(row.signature.full for row in found.rows):
             print(visible(f"signature  {text}"), file=sys.stderr)
-    counted = {one.metric: one.notes for _, scores in found.scored for one in scores if one.notes}
+    counted: dict[str, Counter[str]] = {}
+    for _, scores in found.scored:
+        for one in scores:
+            counted.setdefault(one.metric, Counter()).update(one.notes)
     for metric, notes in counted.items():
         said = " ".join(sentence(what, n) for what, n in notes.items() if n)
         if said:
