@@ -1,4 +1,4 @@
-"""Inverse document frequency of word pieces, for BERTScore and MoverScore.
+"""Inverse document frequency of word pieces, for BERTScore, MoverScore and XMoverScore.
 
     idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
 

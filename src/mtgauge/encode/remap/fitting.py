@@ -13,7 +13,7 @@ on held-out sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -43,6 +43,7 @@ class RemapPlan:
     unit: Unit = "word"
     align: Literal["encoder", "fast_align"] = "encoder"
     lexicon: Path | None = None  # word pairs, one per line, instead of alignment
+    symmetrise: str = "intersection"  # of fast_align's two directions
 
     def __post_init__(self) -> None:
         if self.unit == "sentence" and self.lexicon is not None:
@@ -51,6 +52,8 @@ class RemapPlan:
             raise UsageError(
                 "--align pairs words itself: it goes neither with --lexicon nor sentences."
             )
+        if self.symmetrise != "intersection" and self.align != "fast_align":
+            raise UsageError("--symmetrise is for the two directions of --align fast_align.")
 
 
 class FittedRemap(NamedTuple):
@@ -66,8 +69,15 @@ class CurvePoint(NamedTuple):
 
 def fit_remap(plan: RemapPlan, sources: Sequence[str], targets: Sequence[str]) -> FittedRemap:
     """A remap fitted on sentence pairs."""
+    return fit_remaps(plan, sources, targets, [plan.method])[0]
+
+
+def fit_remaps(
+    plan: RemapPlan, sources: Sequence[str], targets: Sequence[str], methods: Sequence[str]
+) -> list[FittedRemap]:
+    """A remap per method, all on the vectors of one encoding."""
     x, z, facts = _paired_vectors(plan, sources, targets)
-    return _measured(fit(x, z, facts), x, z)
+    return [_measured(fit(x, z, replace(facts, method=m)), x, z) for m in methods]
 
 
 def learning_curve(
@@ -100,9 +110,13 @@ def _paired_vectors(
         wanted = tokens.default_layer["source"] if plan.layer is None else plan.layer
         layer = tokens.resolve(wanted)[0]
         lexicon = None if plan.lexicon is None else read_lexicon(plan.lexicon)
-        x, z = word_pairs(tokens, layer, sources, targets, plan.lang, lexicon, plan.align)
+        x, z = word_pairs(
+            tokens, layer, sources, targets, plan.lang, lexicon, plan.align, plan.symmetrise
+        )
         name, fingerprint = tokens.name, tokens.fingerprint
         aligned = plan.align if lexicon is None else "lexicon"
+        if plan.symmetrise != "intersection":
+            aligned += f" {plan.symmetrise}"
     if len(x) < 2:
         raise InputError(
             f"no {plan.unit} pairs were found in {len(sources)} sentence pairs",
