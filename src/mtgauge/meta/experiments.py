@@ -42,7 +42,7 @@ class Line:
     def label(self, spec: str) -> str:
         """Our row's name; a stand-in says for what it stands."""
         made = tables.recipe(self.printed)
-        return f"{spec} [{made.stand_in}]" if self.how(spec) == "method" else spec
+        return f"{spec} ({made.stand_in})" if self.how(spec) == "method" else spec
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,24 @@ def _cells(line: Line) -> list[CellPair]:
         if cell.value is None:
             continue
         spec = next((s for s in best if not math.isnan(line.ours[s].get(column, math.nan))), "")
-        ours = line.ours[spec][column] if spec else None
-        if ours is not None and cell.note in tables.HIDES_SIGN:
-            ours = abs(ours)
+        ours = _unsigned(line, spec, column) if spec else None
         how: How = line.how(spec) if spec else ""
         reason = "" if spec else line.reason or line.unserved.get(column, "no such pair here")
         found.append(
             CellPair(line.printed.metric, column, cell.value, ours, spec, how, reason)
         )
     return found
+
+
+def _unsigned(line: Line, spec: str, column: str) -> float:
+    """Our value; without signs where the paper hides them, in an average those of its cells."""
+    values, printed = line.ours[spec], line.printed.cells
+    if printed[column].note not in tables.HIDES_SIGN:
+        return values[column]
+    pairs = [lp for lp in printed if lp != "Average"]
+    if column == "Average" and all(lp in values for lp in pairs):
+        return math.fsum(abs(values[lp]) for lp in pairs) / len(pairs)
+    return abs(values[column])
 
 
 def _is_printed(spec: str, found: Findings) -> bool:

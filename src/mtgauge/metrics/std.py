@@ -17,6 +17,10 @@ no cost first, and any permutation of the reference has STD_1 = 0. The default i
 agrees better with people on WMT15 and WMT16 (docs/std.md has the table). For the same reason a
 word without a vector gets one made of its spelling (`oov=spelling`), so that names still match and
 forms of one word are near; `oov=paper` leaves it out, or makes it `unk`, as the authors do.
+`paper` is the authors' metric and nothing else: `pyemd` with `oov=paper` and the weights above.
+
+`weights` is the mass that a text puts on n-grams: `nsim`, or as in the paper's Table I `nbow` (how
+often it has them) and `tfidf` (that, times the mean idf of their words in the references).
 
 Limits: the score is only as good as the vectors; those embedded are small. Words of Chinese and
 Japanese are the longest ones that the vectors know. Several references: the nearest counts.
@@ -24,8 +28,9 @@ Japanese are the longest ones that the vectors know. Several references: the nea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +38,11 @@ from numpy.typing import NDArray
 from mtgauge.data.segments import Segments
 from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
+from mtgauge.metric import Explanation, FloatArray, Link, Task
 from mtgauge.metrics._matching import link_findings
+from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._references import distinct
-from mtgauge.options import Range
+from mtgauge.options import Range, When
 from mtgauge.registry import metric
 from mtgauge.text.words import (
     UNSPACED_LANGUAGES,
@@ -64,7 +70,7 @@ _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
 @metric("std")
-class STD(Metric):
+class STD(PresetMetric):
     summary = "Semantic Travel Distance: transport between n-grams by meaning and position."
     meaning = (
         "0 to 1, lower is better; 0 is a copy of the reference. Typical news translations lie "
@@ -73,25 +79,31 @@ class STD(Metric):
     paper = "Li et al. 2019, STD: An Automatic Evaluation Metric for MT Based on Word Embeddings"
     cost = "vectors"
     higher_is_better = False
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "lp": {"oov": "spelling"},
+        "pyemd": {"oov": "spelling"},
+        "paper": {"oov": "paper"},
+    }
 
     def __init__(
         self,
-        preset: Literal["lp", "pyemd"] = "pyemd",
+        preset: Literal["lp", "pyemd", "paper"] = "pyemd",
         vectors: str = "embedded",
         semantic: Annotated[float, Range(0)] = 0.6,
         order: Annotated[float, Range(0)] = 0.4,
         ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2),
         segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5),
         system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7),
-        oov: Literal["spelling", "paper", "drop"] = "spelling",
-        centroid: Literal["list", "set"] = "list",
+        oov: Literal["spelling", "paper", "drop"] | None = None,
+        weights: Literal["nsim", "nbow", "tfidf"] = "nsim",
+        centroid: Annotated[Literal["list", "set"], When("weights", "nsim")] = "list",
         tokenize: str = "auto",
         punctuation: Literal["keep", "drop"] = "keep",
     ) -> None:
         self.preset, self.vectors = preset, vectors
         self.semantic, self.order, self.ngrams = semantic, order, ngrams
         self.segment_weights, self.system_weights = segment_weights, system_weights
-        self.oov, self.centroid = oov, centroid
+        self.oov, self.weights, self.centroid = oov, weights, centroid
         self.tokenize, self.punctuation = tokenize, punctuation
 
     @property
@@ -123,6 +135,7 @@ class STD(Metric):
         settled = super().resolve(task)
         lang = task.target_lang or "en"
         settled.__dict__["_lookups"] = {lang: self._lookup(lang)}
+        settled.__dict__["_lang"] = lang  # whose words `fit` counts
         if self.tokenize == "auto":
             settled.tokenize = LONGEST if lang in UNSPACED_LANGUAGES else name_for_language(lang)
         if settled.tokenize != LONGEST:
@@ -171,7 +184,9 @@ class STD(Metric):
             raise UsageError("std: a side of this segment has no word with a vector.")
         texts = [lookup.kept(words) for words in pair]
         facts: dict[str, Any] = dict(zip(self.columns, rows[0].tolist(), strict=True))
-        made = problems(lookup.words(pair).table, left, right, self._settings())
+        known = lookup.words(pair)
+        weights = self._word_weights(pair, known, lookup)
+        made = problems(known.table, left, right, self._settings(), weights)
         for n, column, problem in reversed(list(zip(self.ngrams, self.columns, made, strict=True))):
             names, links = _union(texts, n), _links(problem)
             facts[f"{column} flow"] = [
@@ -197,16 +212,15 @@ class STD(Metric):
     def _settings(self) -> TravelSettings:
         from mtgauge.compare.semantic import TravelSettings
 
-        return TravelSettings(
-            self.ngrams, self.semantic, self.order, self.centroid == "set", self.preset == "pyemd"
-        )
+        of_set, cancel = self.centroid == "set", self.preset != "lp"
+        return TravelSettings(self.ngrams, self.semantic, self.order, of_set, cancel)
 
     def _lookup(self, lang: str) -> Lookup:
         from mtgauge.encode.words.lookup import Lookup
 
         opened: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
         if lang not in opened:
-            opened[lang] = Lookup.open(self.vectors, lang, self.oov)
+            opened[lang] = Lookup.open(self.vectors, lang, self.options.oov)
         return opened[lang]
 
     def _tokens(self, lang: str) -> Tokenizer:
@@ -241,8 +255,45 @@ class STD(Metric):
         if full.any():
             offsets = offsets_of([len(text) for text in words.texts])
             flat, settings = np.concatenate(words.texts), self._settings()
-            rows[full] = travel(words.table, flat, offsets, lefts[full], rights[full], settings)
+            rows[full] = travel(
+                words.table,
+                flat,
+                offsets,
+                lefts[full],
+                rights[full],
+                settings,
+                self._word_weights(list(texts.values()), words, lookup),
+            )
         return rows
+
+    @property
+    def needs_corpus(self) -> bool:
+        return self.weights == "tfidf"
+
+    def fit(self, references: Iterable[str]) -> None:
+        """Document frequencies of the references' words."""
+        texts = list(references)
+        counts: Counter[str] = Counter()
+        make = self._tokens(self.__dict__.get("_lang") or "en")
+        for text in texts:
+            counts.update(set(make(text)))
+        self.__dict__["_frequency"] = (counts, len(texts))
+
+    def _word_weights(
+        self, texts: list[list[str]], words: NumberedTexts, lookup: Lookup
+    ) -> FloatArray | None:
+        """One weight per word type; None: nSIM, which comes from vectors."""
+        if self.weights == "nsim":
+            return None
+        weights = np.ones(len(words.table))
+        if self.weights == "tfidf":
+            if "_frequency" not in self.__dict__:
+                raise UsageError("std:weights=tfidf must see the references first: call fit.")
+            counts, total = self.__dict__["_frequency"]
+            for numbers, text in zip(words.texts, texts, strict=True):
+                for number, word in zip(numbers.tolist(), lookup.kept(text), strict=True):
+                    weights[number] = np.log((total + 1) / (counts[word] + 1))
+        return weights
 
     def _nearest(self, alone: Segments) -> list[list[str]]:
         """Words of the reference that counted, and of the hypothesis."""
