@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from experiment_pages import ELSEWHERE, PAGES, PAPERS
-
 from mtgauge.meta import tables
 
 FIELDS = ("page", "row", "column", "printed", "ours", "how", "spec", "reason")

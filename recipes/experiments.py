@@ -31,7 +31,6 @@ from typing import Any
 import remaps
 from experiment_index import Cells, as_rows, read_cells, write_cells, write_index
 from experiment_pages import PAGES, PAPERS, Page
-
 from mtgauge import cli
 from mtgauge.meta import tables
 from mtgauge.meta.experiments import cells as cells_of

@@ -165,7 +165,9 @@ def test_a_default_stands_apart_and_a_stand_in_says_for_what():
 def test_every_printed_number_is_counted_with_ours_or_a_reason():
     printed = tables.experiment("000.8")
     signature = Signature("YiSi-2", facts={"from": "file"})
-    values = dict(zip(printed[0].cells, (0.796, 0.642, -0.566, -0.324, 0.442, -0.339, 0.94)))
+    values = dict(
+        zip(printed[0].cells, (0.796, 0.642, -0.566, -0.324, 0.442, -0.339, 0.94), strict=False)
+    )
     shared = {"signature": signature, "data": "sys19", "dataset": "WMT19", "level": "system"}
     rows = [_row("YiSi-2", lp, value, n=11, **shared) for lp, value in values.items()]
     rows.append(_row("YiSi-2", "average", 0.227, n=77, over=tuple(values), **shared))

@@ -54,7 +54,7 @@ def by_hand(metric: XMoverScore, texts: list[str], corpus: list[str]) -> list[tu
 
 def test_idf_weights_equal_a_transport_by_hand(tmp_path: Path) -> None:
     ot = pytest.importorskip("ot")
-    corpora = [SOURCES + ["die die die", "der hund"], OUTPUTS + ["the the", "a dog sat"]]
+    corpora = [[*SOURCES, "die die die", "der hund"], [*OUTPUTS, "the the", "a dog sat"]]
     for name, lines in zip(("src.txt", "tgt.txt"), corpora, strict=True):
         (tmp_path / name).write_text("\n".join(lines) + "\n", "utf-8")
     files = {"idf": str(tmp_path / "src.txt"), "hyp_idf": str(tmp_path / "tgt.txt")}

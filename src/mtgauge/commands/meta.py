@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether one metric is better than another (%(default)s)",
     )
     add("--matrix", action="store_true", help="show the p-values of all comparisons")
-    add("--plot", metavar="DIR", type=Path, help="write scatter and histogram plots here")
+    add("--plot", metavar="DIR", type=Path, help="write plots here; of an experiment, its figure")
     add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")

@@ -4,12 +4,15 @@
     mtgauge remap fit -s news.de -t news.en -l de-en --method clp umd --out remaps/word
     mtgauge remap info de-en.remap
     mtgauge remap curve -s news.de -t news.en -l de-en --out curve/
+    mtgauge remap curve -s news.de -t news.en -l de-en --judged da17.tsv.gz --out curve --plot figures
 
 `fit` takes the first usable sentence pairs (2,000 by default), aligns their words with the encoder
 itself, with fast_align or with a lexicon, and writes one file; of several methods it writes
 METHOD/LANG.remap each, so that `remap=remaps/word/umd` serves every pair. `curve` fits on 20, 50, ... pairs,
-and prints how many words of held-out sentences find their partner, before and after; the fitted
-files stay in the folder, so that `mtgauge meta` can correlate each one with human judgements.
+and prints how many words of held-out sentences find their partner, before and after, and how many
+of these sentences find their translation; with `--judged`, also the correlation of XMoverScore as
+the paper has it, without a language model, with people's judgements (Figure 4 of Zhao et al. 2020).
+The fitted files stay in the folder.
 """
 
 from __future__ import annotations
@@ -60,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--unit", choices=("word", "sentence"), default="word")
     fit.add_argument("--out", type=Path, required=True, metavar="FILE")
     curve.add_argument("--method", choices=remaps.METHODS, default="clp")
+    curve.add_argument("--judged", type=Path, metavar="DATA", help="judgements to correlate with")
+    curve.add_argument("--plot", type=Path, metavar="DIR", help="draw the curve (extra plot)")
     curve.add_argument("--out", type=Path, required=True, metavar="DIR")
     info = actions.add_parser("info", help="what a remap file is for")
     info.add_argument("file", type=Path)
@@ -101,11 +106,32 @@ def run_curve(args: argparse.Namespace) -> int:
     plan = _plan(args, "word", args.method)
     sources, targets = read_parallel(args.source, args.target, args.pairs + HELD_OUT)
     args.out.mkdir(parents=True, exist_ok=True)
-    print("sentences\tword_pairs\tfound_before\tfound_after")
-    for size, (remap, before, after) in learning_curve(plan, sources, targets):
-        remap.save(args.out / f"{size}.remap")
-        print(f"{size}\t{remap.facts.pairs}\t{before:.4f}\t{after:.4f}")
+    judged = ["pearson"] if args.judged else []
+    names = ["found_before", "found_after", "retrieved", *judged]
+    print("\t".join(["sentences", "word_pairs", *names]))
+    curves: dict[str, dict[int, float]] = {name: {} for name in names[1:]}
+    for size, (remap, before, after), retrieved in learning_curve(plan, sources, targets):
+        path = args.out / f"{size}.remap"
+        remap.save(path)
+        values = [before, after, retrieved]
+        values += [_correlation(args, plan.lang, path, remap.facts.layer)] if judged else []
+        print("\t".join([str(size), str(remap.facts.pairs), *(f"{v:.4f}" for v in values)]))
+        for name, value in zip(names[1:], values[1:], strict=True):
+            curves[name][size] = value
+    if args.plot:
+        from mtgauge.report.plots import plot_curve
+
+        plot_curve(args.plot / f"curve.{plan.lang}.png", curves, f"{args.method}, {plan.lang}")
     return 0
+
+
+def _correlation(args: argparse.Namespace, lang: str, path: Path, layer: int) -> float:
+    """Pearson r of MOVER-2 with this remap, on the judged segments."""
+    from mtgauge.report.api import meta
+
+    spec = f"xmoverscore:preset=paper2020,encoder='{args.encoder}',layer={layer},lm=off"
+    found = meta([args.judged], [f"{spec},remap='{path}'"], lang=lang, ci=False)
+    return float(found.rows[0].values["pearson"])
 
 
 def _plan(args: argparse.Namespace, unit: remaps.Unit, method: str) -> RemapPlan:

@@ -163,9 +163,7 @@ def _cells(line: Line) -> list[CellPair]:
         ours = _unsigned(line, spec, column) if spec else None
         how: How = line.how(spec) if spec else ""
         reason = "" if spec else line.reason or line.unserved.get(column, "no such pair here")
-        found.append(
-            CellPair(line.printed.metric, column, cell.value, ours, spec, how, reason)
-        )
+        found.append(CellPair(line.printed.metric, column, cell.value, ours, spec, how, reason))
     return found
 
 

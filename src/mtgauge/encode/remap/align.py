@@ -146,9 +146,7 @@ def linked(
 
     both = trained(list(pairs)), trained([(target, source) for source, target in pairs])
     aligner = SymmetrizedAligner(*both)
-    aligner.heuristic = getattr(
-        SymmetrizationHeuristic, symmetrise.upper().replace("-", "_")
-    )
+    aligner.heuristic = getattr(SymmetrizationHeuristic, symmetrise.upper().replace("-", "_"))
     found = aligner.get_best_alignments([x for x, _ in pairs], [z for _, z in pairs])
     cells = [np.argwhere(matrix.to_numpy()) for _, matrix in found]
     return [(links[:, 0], links[:, 1]) for links in cells]

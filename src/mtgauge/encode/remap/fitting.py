@@ -7,7 +7,8 @@
 
 `found_before` and `found_after` are the shares of words whose nearest neighbour in the other
 language is their partner, on the pairs that the remap was fitted on; `learning_curve` measures them
-on held-out sentences.
+on held-out sentences, and beside them the share of sentences (means of their tokens' vectors) that
+find their translation.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class FittedRemap(NamedTuple):
 class CurvePoint(NamedTuple):
     sentences: int
     fitted: FittedRemap
+    retrieved: float  # share of held-out sentences whose nearest neighbour is their translation
 
 
 def fit_remap(plan: RemapPlan, sources: Sequence[str], targets: Sequence[str]) -> FittedRemap:
@@ -89,11 +91,14 @@ def learning_curve(
             f"{len(sources)} sentence pairs are too few for a curve",
             remedy=f"Give more than {HELD_OUT + SIZES[0]}.",
         )
-    held_x, held_z, _ = _paired_vectors(plan, sources[:HELD_OUT], targets[:HELD_OUT])
+    held = sources[:HELD_OUT], targets[:HELD_OUT]
+    held_x, held_z, facts = _paired_vectors(plan, *held)
+    means = sentence_pairs(load_sentence_encoder(plan.encoder, facts.layer), *held, plan.lang)
     for size in (n for n in SIZES if n <= len(sources) - HELD_OUT):
         chosen = slice(HELD_OUT, HELD_OUT + size)
         x, z, facts = _paired_vectors(plan, sources[chosen], targets[chosen])
-        yield CurvePoint(size, _measured(fit(x, z, facts), held_x, held_z))
+        fitted = _measured(fit(x, z, facts), held_x, held_z)
+        yield CurvePoint(size, fitted, _measured(fitted.remap, *means).found_after)
 
 
 def _paired_vectors(

@@ -43,7 +43,7 @@ from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
 Unit = Literal["word", "sentence"]
 METHODS = ("clp", "linear", "rcsls", "umd", "clp_umd", "umd_clp")
-_STEPS = dict(clp="c", linear="c", rcsls="c", umd="u", clp_umd="uc", umd_clp="cu")
+_STEPS = {"clp": "c", "linear": "c", "rcsls": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"}
 _RELEASED = re.compile(
     r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\d+)\.(BAM|GBDD)(\.map)?$"
 )
