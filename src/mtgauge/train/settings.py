@@ -59,12 +59,15 @@ class JudgedFiles:
     pairs: Annotated[Sequence[str], "only these language pairs"] = ()
     drop_overlap: Annotated[bool, "leave out of --train what is also in --dev or --test"] = False
     any_language: Annotated[bool, "also languages that the encoder does not know"] = False
+    alike: Annotated[bool, "every judgement counts alike, of however many people it is"] = False
+    uncut: Annotated[bool, "scores beyond 3 standard deviations stay as they are"] = False
     packed: Annotated[str | Path | None, "all of these, as `mtgauge train pack` wrote them"] = None
     limit: Annotated[int | None, "train on N segments drawn at random"] = None
 
     def check(self) -> None:
         if self.packed is not None:
-            others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap")
+            others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap",
+                      "alike", "uncut")  # fmt: skip
             given = [f"--{name.replace('_', '-')}" for name in others if getattr(self, name)]
             if given:
                 raise UsageError(

@@ -80,7 +80,7 @@ def _read(files: JudgedFiles, languages: tuple[str, ...]) -> tuple[Rows, Rows, R
             if not len(found):
                 names = ", ".join(Path(path).name for path in paths)
                 raise UsageError(f"--pairs {' '.join(files.pairs)}: none of them is in {names}.")
-        return rows.refuse_bad(found, known)
+        return rows.refuse_bad(found, known, uncut=files.uncut, alike=files.alike)
 
     def apart(own: Rows, held: Rows, what: str) -> Rows:
         if files.drop_overlap:
