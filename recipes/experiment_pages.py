@@ -118,8 +118,8 @@ ELSEWHERE = {
     },
     "001": {
         "Table I": Elsewhere(
-            "weights of words: nBOW, TF-IDF and nSIM",
-            "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:weights=nbow --segment 1",
+            "weights of words: nBOW, TF-IDF and nSIM: [001.figures](001.figures.md)",
+            "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp,weights=nbow --segment 1",
         ),
         "Figures 1 and 2": Elsewhere(
             "ground distances of a sentence in order and reversed: [001.figures](001.figures.md)",
@@ -135,7 +135,7 @@ ELSEWHERE = {
             "python recipes/heads.py --data DIR --work WORK --curve",
         ),
         "Tables 6 and 7": Elsewhere(
-            "examples on which metrics and people disagree: [002.examples](002.examples.md)",
+            "examples on which metrics and people disagree (texts of WMT are not ours to print)",
             "mtgauge meta da17.tsv.gz -l de-en -m esim sentbleu --disagree 5",
         ),
     },

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import remaps
+from experiment_figures import std_figures
 from experiment_index import Cells, as_rows, read_cells, write_cells, write_index
 from experiment_pages import PAGES, PAPERS, Page
 from mtgauge import cli
@@ -44,13 +45,14 @@ OLDER = (
     "> **Older than its models.** The package has other models by now than those that made this "
     "page, named at its end."
 )
+EVERY = [*PAGES, "000.3", "001.figures"]
 SMALL = ("da15.tsv.gz", "da16.tsv.gz", "da17.tsv.gz")
 _MADE_WITH = re.compile(r"^Made with (.*)\.$", re.MULTILINE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*PAGES, "000.3"]))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(EVERY))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("experiments-work"))
     parser.add_argument("--surface", action="store_true")
@@ -62,7 +64,7 @@ def main() -> None:
             parser.error("--data DIR holds the judged data")
         data, work = args.data.resolve(), args.work.resolve()
         work.mkdir(parents=True, exist_ok=True)
-        for name in args.names or [*PAGES, "000.3"]:
+        for name in args.names or EVERY:
             if args.again or not is_fresh(name):
                 make_page(name, data, work, surface=args.surface)
                 print(f"docs/experiments/{name}.md", flush=True)
@@ -123,6 +125,10 @@ def is_fresh(name: str) -> bool:
 
 
 def make_page(name: str, data: Path, work: Path, *, surface: bool) -> None:
+    if name == "001.figures":
+        text, signature = std_figures()
+        (FOLDER / f"{name}.md").write_text(f"{text}\n{_ending(signature)}\n", "utf-8")
+        return
     if name == "000.3":
         text, rows = word_by_word(data, work, surface)
     else:

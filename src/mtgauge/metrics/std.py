@@ -193,6 +193,8 @@ class STD(PresetMetric):
                 f"{names[x.i]} -> {names[x.j]} {x.weight:.3f}" for x in links
             ]
         facts.pop(f"{self.columns[0]} flow")  # the first order is shown in full
+        masses = zip(names, made[0].left, made[0].right, strict=True)
+        facts["weights"] = [f"{name} {x:.4f} {z:.4f}" for name, x, z in masses]  # Table I
         score = float(self.segment_score(rows)[0])
         matrix = made[0].distance
         words = [Word(name, (), None) for name in names]
