@@ -31,8 +31,8 @@ def std_figures() -> tuple[str, str]:
     lines = [
         "# Li et al. 2019, STD, Table I and Figures 1 and 2",
         "",
-        "A sentence of nine words in the shape of the paper's, whose own are not ours to print. The",
-        "two texts in a file each, the commands are",
+        "A sentence of nine words in the shape of the paper's, whose own are not ours to print.",
+        "The two texts in a file each, the commands are",
         "",
         "```text",
         "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp,weights=nbow --segment 1",

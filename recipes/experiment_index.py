@@ -55,7 +55,7 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
         "by the paper's method below them, mtgauge's own defaults apart, and what is missing where",
         "there is no number of ours. *Same* counts cells of the paper's own metric, *method* cells",
         "of its method on a model of the package (named in the row); *reason* counts cells without",
-        "ours whose missing resource is named. The last columns are the mean of ours minus printed.",
+        "ours whose missing resource is named. The last columns: the mean of ours minus printed.",
         "",
         "All pages are made by one command, which skips what is up to date:",
         "",

@@ -119,7 +119,8 @@ ELSEWHERE = {
     "001": {
         "Table I": Elsewhere(
             "weights of words: nBOW, TF-IDF and nSIM: [001.figures](001.figures.md)",
-            "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp,weights=nbow --segment 1",
+            "mtgauge explain -t hyp.txt -r ref.txt -l de-en "
+            "-m std:preset=lp,weights=nbow --segment 1",
         ),
         "Figures 1 and 2": Elsewhere(
             "ground distances of a sentence in order and reversed: [001.figures](001.figures.md)",

@@ -217,8 +217,9 @@ def word_by_word(data: Path, work: Path, surface: bool) -> tuple[str, list[dict[
     lines = [
         f"# {PAPERS['000']}, Table 3",
         "",
-        "How often a metric scores a word-by-word translation above the human one (less is better),",
-        "on the WMT17 segments. The paper had its own dictionaries; these commands take MUSE's"
+        "How often a metric scores a word-by-word translation above the human one (less is",
+        "better), on the WMT17 segments. The paper had its own dictionaries; these commands take "
+        "MUSE's, inflected words by their lemma"
         + (f", which know so many of the source's words: {share}." if share else "."),
         "",
         "```text",

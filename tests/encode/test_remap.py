@@ -282,9 +282,9 @@ def test_curve(
     judged = tmp_path / "judged.tsv"
     head = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\n"
     texts = ["the cat sat on the mat.", "the house is big.", "the dog sat", "red"]
-    judged.write_text(head + "".join(
-        f"de-en\ta\t{i}\t{GERMAN[i]}\t{ENGLISH[i]}\t{text}\t{i % 3}\n" for i, text in enumerate(texts)
-    ), "utf-8")  # fmt: skip
+    rows = zip(GERMAN, ENGLISH, texts, (0, 1, 2, 0), strict=False)
+    lines = [f"de-en\ta\t{i}\t{s}\t{r}\t{t}\t{h}\n" for i, (s, r, t, h) in enumerate(rows)]
+    judged.write_text(head + "".join(lines), "utf-8")
     picture = tmp_path / "figures"
     more = ["--judged", str(judged), "--plot", str(picture)]
     arguments = ["remap", "curve", *files(tmp_path), "--out", str(tmp_path / "curve"), *more]

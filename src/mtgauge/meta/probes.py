@@ -13,9 +13,9 @@ preference, so it does not count.
     result.share, result.histogram()
 
 Word-by-word translation takes the first entry of the dictionary, of an inflected form that it lacks
-the entry of its lemma (lexicon.py); other words, numbers and punctuation stay as they are. The share
-of source words found is reported: below about a half the probe says little. Limits: source order is found through the dictionary, so unaligned words follow
-the word before them.
+that of its lemma (lexicon.py); other words, numbers and punctuation stay as they are. The share of
+source words found is reported: below about a half the probe says little. Limits: source order is
+found through the dictionary, so unaligned words follow the word before them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Agreement(study.Findings):
         return self.render()
 
     def plot(self, folder: str | Path) -> list[Path]:
-        """Scatter and histogram plots, one file per metric and pair; of an experiment its figure."""
+        """Scatter and histogram plots, a file per metric and pair; of an experiment its figure."""
         from mtgauge.report.plots import plot, plot_experiment
 
         if self.printed:
@@ -214,10 +214,10 @@ def probe(
 ) -> Probes | Robustness:
     """How often a metric prefers a worse text to a good translation.
 
-    `kind` is "w2w" (word by word through a `dictionary`), "reorder", or "robust" (versions with
-    known `faults`, all by default, and `worse`: {name: your own versions, one per segment, "" for
-    none}). Words are looked up by their lemma too; `parallel` is text (foreign, translated) to learn
-    a dictionary from. `worse` goes with "w2w" too: translationese by people. Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
+    `kind` is "w2w" (word by word through a `dictionary`, which is looked up by lemmas too, or one
+    learned from `parallel` text, foreign and translated), "reorder", or "robust" (versions with
+    known `faults`, all by default). `worse` are versions of your own, {name: one per segment, ""
+    for none}. Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
     takes the first so many. The good version is the reference, or with "robust" one of
     `translations`, which metrics that compare with the reference need.
     """

@@ -68,12 +68,14 @@ def plot_experiment(folder: Path, found: Findings) -> list[Path]:
     rows = list(dict.fromkeys(pair.row for pair in pairs))
     figure = _figure(8, 1 + 0.4 * len(rows))
     axes = figure.subplots()
-    for shift, label, value in (
-        (-0.2, "printed", lambda p: p.printed),
-        (0.2, "ours, by the paper's method", lambda p: p.ours),
-    ):
-        means = [_mean([value(p) for p in pairs if p.row == row]) for row in rows]
-        axes.barh([i + shift for i in range(len(rows))], means, height=0.38, label=label)
+    means = []
+    for row in rows:  # both means over the same cells, where there are any of ours
+        mine = [pair for pair in pairs if pair.row == row and "percent" not in pair.column]
+        both = [pair for pair in mine if pair.ours is not None] or mine
+        means.append((_mean([p.printed for p in both]), _mean([p.ours for p in both])))
+    for k, label in enumerate(("printed", "ours, by the paper's method")):
+        places = [i + 0.4 * k - 0.2 for i in range(len(rows))]
+        axes.barh(places, [pair[k] for pair in means], height=0.38, label=label)
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.set_xlabel(f"{printed.statistic}, mean over {printed.dataset}'s columns")

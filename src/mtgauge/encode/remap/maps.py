@@ -239,13 +239,13 @@ def _kind(path: Path) -> str:
 def _load_released(path: Path) -> Remap:
     text = path.suffix == ".map"
     try:
-        array = np.loadtxt(path) if text else np.load(path, allow_pickle=False)
+        array: NDArray[Any] = np.loadtxt(path) if text else np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         what = "a matrix as text" if text else "a NumPy array"
         raise ResourceError(f"{path} is not {what} ({error}).") from None
     named = _RELEASED.search(path.name)
     lang, layer = (named["lang"], int(named["layer"])) if named else ("", -1)
-    array = np.asarray(array, dtype=np.float32)
+    array = array.astype(np.float32)
     if _kind(path) == ".GBDD":
         vector = array[0] if array.ndim == 2 else array
         if vector.ndim != 1:
