@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from mtgauge.cli import main
+from mtgauge.encode import load_encoder
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap.maps import RemapFacts, find_remap, fit, load, procrustes
 from mtgauge.encode.remap.rcsls import loss, rcsls
 from mtgauge.errors import LanguageError, ResourceError, UsageError
+from tiny_models import encoder_folders
 
 RNG = np.random.default_rng(8)
 Links = set[tuple[int, int]]
@@ -147,3 +149,15 @@ def test_symmetrise_goes_with_fast_align_only(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="--align fast_align"):
         RemapPlan("de-en", symmetrise="grow-diag-final-and")
+
+
+def test_remaps_are_fitted_on_sources_as_metrics_see_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder whose sources are turned: the last numbers of source vectors change sign."""
+    encoder = load_encoder(str(encoder_folders()[0]))
+    plain = align.word_pairs(encoder, 2, GERMAN, ENGLISH, "de-en", frozenset({("rot", "red")}))
+    monkeypatch.setattr(encoder, "turned", 3)
+    turned = align.word_pairs(encoder, 2, GERMAN, ENGLISH, "de-en", frozenset({("rot", "red")}))
+    assert len(plain[0]) == 12
+    np.testing.assert_array_equal(turned[0][:, :-3], plain[0][:, :-3])
+    np.testing.assert_array_equal(turned[0][:, -3:], -plain[0][:, -3:])
+    np.testing.assert_array_equal(turned[1], plain[1])

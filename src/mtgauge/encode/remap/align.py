@@ -20,7 +20,7 @@ needs thousands of sentences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -79,6 +79,7 @@ def word_pairs(
     """Vectors of aligned words, row by row."""
     source_lang, target_lang = bases(lang)
     left = words(encoder, layer, sources, source_lang)
+    left = replace(left, vectors=encoder.turn(left.vectors))  # as metrics see sources
     right = words(encoder, layer, targets, target_lang)
     x, z = _centred(left.vectors), _centred(right.vectors)
     spans = [
