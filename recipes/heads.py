@@ -6,8 +6,8 @@
 TrainS is the paper's: WMT16 DAseg, 3,360 segments to English, validated on WMT15's 2,000. TrainL
 (125,000 single judgements of WMT16) is not to be had: WMT18's 138,199 to English stand in for it.
 Settings are the paper's (docs/trained.md): judgements count alike, and scores are not cut. Heads go
-to WORK/heads/embedded/TrainS/NAME and so on, where recipes/experiments.py finds them; a head that is
-there and fits the encoder is kept, and a run that was stopped goes on.
+to WORK/heads/embedded/TrainS/NAME and so on, where recipes/experiments.py finds them; a head that
+is there and fits the encoder is kept, and a run that was stopped goes on.
 
 `--curve` trains ESIM on 420, 840, ... segments of TrainS and of TrainL's stand-in and prints the
 mean correlation on WMT17 (the paper's Figure 1) to WORK/heads/curve.tsv, with a picture beside it.

@@ -129,7 +129,7 @@ def test_what_is_to_be_trained_says_which_folder_is_missing(spec: str, inside: P
 
 
 def test_advice_of_errors(inside: Path) -> None:
-    """Errors advise `remap=none`, a pattern for the authors' UMD, and static vectors by language."""
+    """Errors advise `remap=none`, and static vectors by language."""
     static = "static:de=RCSLS/de.vectors;en=RCSLS/en.vectors"
     for spec in ("remap=none", f"encoder='{static}'"):
         spec = f"xmoverscore:preset=paper2020,lm=off,{spec}"

@@ -14,9 +14,11 @@ from scipy.optimize import linprog
 import mtgauge
 from mtgauge.compare.semantic import TravelSettings, problems, travel
 from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
 from mtgauge.encode.words.store import write_store
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.std import AS_WORST, BY_SPELLING, STD
+from tiny_models import encoder_folders
 
 rng = np.random.default_rng(12)
 NAMES = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -318,3 +320,33 @@ def test_tfidf_learns_from_the_references(store: str) -> None:
     assert metric.needs_corpus
     plain = STD(vectors=store, weights="nbow")
     assert not plain.needs_corpus
+
+
+def test_vectors_in_context_are_means_over_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: pieces to occurrences, occurrences to words of the pair, then the slow problem."""
+    model = load_encoder(str(encoder_folders()[0]))
+    monkeypatch.setattr("mtgauge.metrics.std.load_encoder", lambda spec: model)
+    ref, hyp = "the cat sat on the mat".split(), "the mat sat unhappily".split()
+    batch = Segments([" ".join(hyp)], references=[(" ".join(ref),)], lang="de-en")
+    metric = STD(vectors="encoder", preset="lp", ngrams=(1,), segment_weights=(1.0,),
+                 system_weights=(1.0,))  # fmt: skip
+    layer = model.resolve(model.default_layer["reference"])[0]
+    found: dict[str, list[np.ndarray]] = {}
+    for words in (ref, hyp):
+        tokens = model.encode([" ".join(words)], layer, "en")
+        columns = zip(tokens.spans, tokens.vectors, tokens.special, strict=True)
+        pieces = [(span, vector) for span, vector, special in columns if not special]
+        for k, word in enumerate(words):
+            start = len(" ".join(words[:k])) + (k > 0)
+            own = [v for s, v in pieces if start <= s[0] < start + len(word)]
+            found.setdefault(word, []).append(np.mean(own, axis=0))
+    names = list(found)
+    table = np.array([np.mean(found[name], axis=0) for name in names], np.float32)
+    left, right = (np.array([names.index(w) for w in words]) for words in (ref, hyp))
+    problem = problems(table, left, right, TravelSettings(orders=(1,)))[0]
+    want = linear_program(problem.distance, problem.left, problem.right)
+    assert metric.statistics(batch)[0, 0] == pytest.approx(want, abs=2e-6)
+    assert metric.explain(batch).score == pytest.approx(want, abs=2e-6)
+    assert "model" in metric.versions()
+    twice = Segments([" ".join(hyp), "red"], references=[(" ".join(ref),), ("the",)], lang="de-en")
+    assert metric.statistics(twice)[0, 0] == pytest.approx(want, abs=2e-6), "no batch mates"

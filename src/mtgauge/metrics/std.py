@@ -10,6 +10,7 @@ formulas). Lower is better: 0 for a copy of the reference, 1 at worst.
     mtgauge.load("std")                                   # embedded vectors of the target language
     mtgauge.load("std:vectors=crawl-300d-2M.vec.gz")      # a file: converted once, into the cache
     mtgauge.load("std:vectors=crawl.vectors,preset=lp")   # a store made by mtgauge vectors convert
+    mtgauge.load("std:vectors=encoder")                   # in context, from the embedded encoder
 
 Presets: `lp` solves the paper's equation exactly, so that words in another place cost something;
 `pyemd` does what the authors' solver does: mass that both texts put on an n-gram is cancelled at
@@ -36,12 +37,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
+from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link, Task
+from mtgauge.metric import Explanation, FloatArray, Link, Task, model_label
 from mtgauge.metrics._matching import link_findings
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._references import distinct
+from mtgauge.metrics._std_context import in_context
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 from mtgauge.text.words import (
@@ -59,7 +63,9 @@ if TYPE_CHECKING:
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
+_IN_CONTEXT = 512  # the same, where every pair has its own
 LONGEST = "longest"  # the longest words that the vectors know
+CONTEXT = "encoder"  # in place of a file of word vectors: the embedded encoder
 AS_WORST = "as_worst"
 BY_SPELLING = "by_spelling"
 _HOW = (
@@ -145,7 +151,13 @@ class STD(PresetMetric):
     def versions(self) -> dict[str, str]:
         from mtgauge.encode.words.lookup import version
 
+        if self.vectors == CONTEXT:
+            return {"model": model_label(self._encoder.name, self._encoder.fingerprint)}
         return {"word-vectors": version(self.vectors)}
+
+    @property
+    def _encoder(self) -> Encoder:
+        return load_encoder("embedded")
 
     def statistics(self, batch: Segments) -> FloatArray:
         if batch.target_lang is None:
@@ -153,10 +165,11 @@ class STD(PresetMetric):
         work = distinct(batch).each_reference()
         hypotheses, references = work.prepare(self._tokens(batch.target_lang or "en"))
         lookup = self._lookup(batch.target_lang or "en")
+        many = _IN_CONTEXT if self.vectors == CONTEXT else _CHUNK
         rows = np.concatenate([np.empty((0, len(self.ngrams)))] + [
-            self._rows([references[i][0] for i in work.of[at : at + _CHUNK]],
-                       hypotheses[at : at + _CHUNK], lookup)
-            for at in range(0, len(hypotheses), _CHUNK)
+            self._rows([references[i][0] for i in work.of[at : at + many]],
+                       hypotheses[at : at + many], lookup, batch.target_lang or "en")
+            for at in range(0, len(hypotheses), many)
         ])  # fmt: skip
         return work.combine(rows, -self.segment_score(rows))
 
@@ -179,12 +192,12 @@ class STD(PresetMetric):
         rows = self.statistics(alone)
         lookup = self._lookup(alone.target_lang or "en")
         pair = self._nearest(alone)
-        left, right = lookup.words(pair).texts
+        known, _, _, _ = self._numbered(pair[:1], pair[1:], lookup, alone.target_lang or "en")
+        left, right = known.texts
         if not (len(left) and len(right)):
             raise UsageError("std: a side of this segment has no word with a vector.")
-        texts = [lookup.kept(words) for words in pair]
+        texts = pair if self.vectors == CONTEXT else [lookup.kept(words) for words in pair]
         facts: dict[str, Any] = dict(zip(self.columns, rows[0].tolist(), strict=True))
-        known = lookup.words(pair)
         weights = self._word_weights(pair, known, lookup)
         made = problems(known.table, left, right, self._settings(), weights)
         for n, column, problem in reversed(list(zip(self.ngrams, self.columns, made, strict=True))):
@@ -222,7 +235,8 @@ class STD(PresetMetric):
 
         opened: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
         if lang not in opened:
-            opened[lang] = Lookup.open(self.vectors, lang, self.options.oov)
+            where = "embedded" if self.vectors == CONTEXT else self.vectors
+            opened[lang] = Lookup.open(where, lang, self.options.oov)
         return opened[lang]
 
     def _tokens(self, lang: str) -> Tokenizer:
@@ -235,20 +249,38 @@ class STD(PresetMetric):
             return lambda text: cut(text.lower())
         return lambda text: [w for w in cut(text.lower()) if not is_punctuation(w)]
 
+    def _numbered(
+        self,
+        references: Sequence[list[str]],
+        hypotheses: Sequence[list[str]],
+        lookup: Lookup,
+        lang: str,
+    ) -> tuple[NumberedTexts, list[list[str]], Int, Int]:
+        """Words as rows of a table, their texts, and which texts each pair compares."""
+        if self.vectors == CONTEXT:
+            both = [text for pair in zip(references, hypotheses, strict=True) for text in pair]
+            words, lefts, rights = in_context(references, hypotheses, self._encoder, lang)
+            return words, both, lefts, rights
+        texts = {id(t): t for t in (*references, *hypotheses)}
+        number = {key: i for i, key in enumerate(texts)}
+        lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
+        rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
+        return lookup.words(list(texts.values())), list(texts.values()), lefts, rights
+
     def _rows(
-        self, references: Sequence[list[str]], hypotheses: Sequence[list[str]], lookup: Lookup
+        self,
+        references: Sequence[list[str]],
+        hypotheses: Sequence[list[str]],
+        lookup: Lookup,
+        lang: str,
     ) -> FloatArray:
         """STD of a chunk of pairs; where a side has no known word, and shares none, the worst."""
         from mtgauge.compare.semantic import travel
         from mtgauge.encode.ragged import offsets_of
 
-        texts = {id(t): t for t in (*references, *hypotheses)}
-        number = {key: i for i, key in enumerate(texts)}
-        words = lookup.words(list(texts.values()))
+        words, texts, lefts, rights = self._numbered(references, hypotheses, lookup, lang)
         if words.missing:
             self.notes["no_vector"] += words.missing
-        lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
-        rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)
         for p in np.flatnonzero(~full):  # spelling tells something where a word is shared
             full[p] = _share_a_word(words, lefts[p], rights[p])
@@ -264,7 +296,7 @@ class STD(PresetMetric):
                 lefts[full],
                 rights[full],
                 settings,
-                self._word_weights(list(texts.values()), words, lookup),
+                self._word_weights(texts, words, lookup),
             )
         return rows
 
@@ -293,7 +325,8 @@ class STD(PresetMetric):
                 raise UsageError("std:weights=tfidf must see the references first: call fit.")
             counts, total = self.__dict__["_frequency"]
             for numbers, text in zip(words.texts, texts, strict=True):
-                for number, word in zip(numbers.tolist(), lookup.kept(text), strict=True):
+                kept = text if self.vectors == CONTEXT else lookup.kept(text)
+                for number, word in zip(numbers.tolist(), kept, strict=True):
                     weights[number] = np.log((total + 1) / (counts[word] + 1))
         return weights
 
@@ -303,7 +336,7 @@ class STD(PresetMetric):
         make = self._tokens(lang)
         hypothesis = make(alone.hypotheses[0])
         references = [make(text) for row in alone.references or () for text in row]
-        rows = self._rows(references, [hypothesis] * len(references), self._lookup(lang))
+        rows = self._rows(references, [hypothesis] * len(references), self._lookup(lang), lang)
         return [references[int(np.argmin(self.segment_score(rows)))], hypothesis]
 
 

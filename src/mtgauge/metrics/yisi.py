@@ -38,7 +38,6 @@ from mtgauge.metrics._references import MultiReference
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
-
 Preset = Literal["default", "lo2019"]
 
 
