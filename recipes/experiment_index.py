@@ -17,6 +17,10 @@ from experiment_pages import ELSEWHERE, PAGES, PAPERS
 from mtgauge.meta import tables
 
 FIELDS = ("page", "row", "column", "printed", "ours", "how", "spec", "reason")
+COUNTED = ("printed", "same", "method", "missing", "to run")
+# how a reason says that nothing is missing but a run: models left out, heads not trained
+TO_RUN = ("left out here (--surface)", "there is no model folder heads/embedded")
+W2W = "W2W_percent"  # differences of shares, not of correlations
 Cells = dict[str, list[dict[str, str]]]  # by page
 
 
@@ -54,8 +58,10 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
         "What of the five papers can be seen here. A page per table has the printed numbers, ours",
         "by the paper's method below them, mtgauge's own defaults apart, and what is missing where",
         "there is no number of ours. *Same* counts cells of the paper's own metric, *method* cells",
-        "of its method on a model of the package (named in the row); *reason* counts cells without",
-        "ours whose missing resource is named. The last columns: the mean of ours minus printed.",
+        "of its method on a model of the package (named in the row); *missing* counts cells",
+        "without ours whose missing resource is named; *to run* those for which the paper's models are",
+        "missing too, but its method on ours has only not been run yet. The last columns are the",
+        "mean of ours minus printed.",
         "",
         "All pages are made by one command, which skips what is up to date:",
         "",
@@ -69,19 +75,19 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
     for paper, title in PAPERS.items():
         lines += [f"## {paper}: {title}", ""]
         lines += [
-            "| page | what | printed | same | method | reason | same - printed "
+            "| page | what | printed | same | method | missing | to run | same - printed "
             "| method - printed |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         ]
         for page in sorted(p for p in cells if p.startswith(f"{paper}.")):
             counted, gap = _summary(cells[page])
             total += counted
-            if gap["method"] is not None:
+            if gap["method"] is not None and tables.rows_of(*page.split("."))[0].statistic != W2W:
                 gaps.append(gap["method"])
             stale = " (older than its models)" if page in old else ""
             lines.append(
                 f"| [{page}]({page}.md){stale} | {_about(page)} | "
-                + " | ".join(str(counted[k]) for k in ("printed", "same", "method", "reason"))
+                + " | ".join(str(counted[k]) for k in COUNTED)
                 + f" | {_signed(gap['same'])} | {_signed(gap['method'])} |"
             )
         lines += ["", *_resources(paper, cells), ""]
@@ -89,20 +95,19 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
             how = f"`{item.command}`" if item.command else f"missing: {item.missing}"
             lines.append(f"- {name}: {item.what}. {how}")
         lines.append("")
-    beside = total["same"] + total["method"]
     lines += [
         "## In all",
         "",
         f"{total['printed']} printed cells: {total['same']} beside the same metric, "
-        f"{total['method']} beside its method on our models, {total['reason']} with the missing "
-        f"resource named; {total['printed'] - beside - total['reason']} with neither.",
+        f"{total['method']} beside its method on our models, {total['missing']} with the missing "
+        f"resource named, {total['to run']} that our models could fill and have not yet.",
     ]
     if gaps:
         mean = math.fsum(gaps) / len(gaps)
         lines += [
             "",
-            f"Mean over the {len(gaps)} pages that have both of (ours by the paper's method minus "
-            f"printed): {mean:+.3f}.",
+            f"Mean over the {len(gaps)} pages of correlations that have both of (ours by the "
+            f"paper's method minus printed): {mean:+.3f}.",
         ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -115,7 +120,9 @@ def _summary(rows: list[dict[str, str]]) -> tuple[Counter[str], dict[str, float 
         counted[how] = sum(r["how"] == how for r in rows)
         values = [float(r["ours"]) - float(r["printed"]) for r in both]
         gap[how] = math.fsum(values) / len(values) if values else None
-    counted["reason"] = sum(not r["how"] and bool(r["reason"]) for r in rows)
+    empty = [r["reason"] for r in rows if not r["how"]]
+    counted["to run"] = sum(any(sign in reason for sign in TO_RUN) for reason in empty)
+    counted["missing"] = len(empty) - counted["to run"]
     return counted, gap
 
 
@@ -135,9 +142,10 @@ def _resources(paper: str, cells: Cells) -> list[str]:
     for page, rows in cells.items():
         if page.startswith(f"{paper}."):
             for row in rows:
-                if not row["how"]:
-                    wanted[row["reason"]] += 1
-                    where.setdefault(row["reason"], set()).add(page)
+                resource = row["reason"].partition("; its method on our models")[0]
+                if resource and not resource.startswith("not run here"):
+                    wanted[resource] += 1
+                    where.setdefault(resource, set()).add(page)
     if not wanted:
         return ["Nothing is missing."]
     lines = ["| missing | cells | command, once it is here |", "| --- | ---: | --- |"]

@@ -67,7 +67,7 @@ def test_the_map_is_that_of_the_cells(tmp_path: Path) -> None:
     experiment_index.write_index(tmp_path / "README.md", cells, old)
     made = (tmp_path / "README.md").read_text("utf-8")
     assert made == (FOLDER / "README.md").read_text("utf-8")
-    assert "(ours by the paper's method minus printed)" in made
+    assert "of (ours by the paper's method minus printed)" in made
     for name in experiment_pages.PAGES:
         assert f"[{name}]({name}.md)" in made
 

@@ -10,8 +10,9 @@
 itself, with fast_align or with a lexicon, and writes one file; of several methods it writes
 METHOD/LANG.remap each, so that `remap=remaps/word/umd` serves every pair. `curve` fits on 20, 50,
 ... pairs, and prints how many words of held-out sentences find their partner, before and after, and
-how many of these sentences find their translation; with `--judged`, also the correlation of XMoverScore as
-the paper has it, without a language model, with people's judgements (Figure 4 of Zhao et al. 2020).
+how many of these sentences find their translation; with `--judged`, also the correlation of
+XMoverScore as the paper has it, without a language model, with people's judgements (Figure 4 of
+Zhao et al. 2020).
 The fitted files stay in the folder.
 """
 

@@ -13,7 +13,7 @@ the mean of ours minus printed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -64,7 +64,7 @@ class CellPair:
 
 def lines(found: Findings) -> list[Line]:
     """Each printed row of the experiment, in print's order."""
-    return [_line(printed, found.rows, found.missing) for printed in found.printed]
+    return [_line(printed, found) for printed in found.printed]
 
 
 def cells(found: Findings) -> list[CellPair]:
@@ -106,9 +106,9 @@ def reduction(high: float, low: float) -> float:
     return 100 * (high - low) / high
 
 
-def _line(printed: tables.Printed, rows: Sequence[Row], missing: Mapping[str, str]) -> Line:
-    made = tables.recipe(printed)
-    mine = [row for row in rows if _belongs(row, printed)]
+def _line(printed: tables.Printed, found: Findings) -> Line:
+    made, missing = tables.recipe(printed), found.missing
+    mine = [row for row in found.rows if _belongs(row, printed)]
     names = list(dict.fromkeys(row.metric for row in mine))
     ours = {name: _values(name, printed, mine) for name in names}
     ours = {name: values for name, values in ours.items() if values}
@@ -116,7 +116,7 @@ def _line(printed: tables.Printed, rows: Sequence[Row], missing: Mapping[str, st
     if any(name != made.method for name in ours):
         return Line(printed, ours, "", unserved)
     reasons = [made.missing] if made.missing else []
-    if not rows:
+    if not (found.rows or found.scored):
         reasons.insert(0, tables.data_needed(printed))
     tried = made.method if made.missing else made.spec
     if tried in missing:

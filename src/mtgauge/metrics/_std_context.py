@@ -4,8 +4,8 @@
     travel(words.table, np.concatenate(words.texts), offsets, lefts, rights, settings)
 
 STD gives an n-gram one vector, whatever the text, and asks whether a text has it. So the vector of
-a word is, in each pair of texts, the mean over its occurrences in both, and an occurrence's the mean
-over its pieces. Numbers of words are therefore of one pair: equal words of two pairs differ.
+a word is, in each pair of texts, the mean over its occurrences in both, and an occurrence's the
+mean over its pieces. Numbers of words are therefore of one pair: equal words of two pairs differ.
 """
 
 from __future__ import annotations
