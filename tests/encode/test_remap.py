@@ -282,8 +282,8 @@ def test_curve(
     judged = tmp_path / "judged.tsv"
     head = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\n"
     texts = ["the cat sat on the mat.", "the house is big.", "the dog sat", "red"]
-    rows = zip(GERMAN, ENGLISH, texts, (0, 1, 2, 0), strict=False)
-    lines = [f"de-en\ta\t{i}\t{s}\t{r}\t{t}\t{h}\n" for i, (s, r, t, h) in enumerate(rows)]
+    columns = zip(GERMAN, ENGLISH, texts, (0, 1, 2, 0), strict=False)
+    lines = [f"de-en\ta\t{i}\t{s}\t{r}\t{t}\t{h}\n" for i, (s, r, t, h) in enumerate(columns)]
     judged.write_text(head + "".join(lines), "utf-8")
     picture = tmp_path / "figures"
     more = ["--judged", str(judged), "--plot", str(picture)]

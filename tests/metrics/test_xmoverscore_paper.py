@@ -81,7 +81,7 @@ def test_printed2020_takes_the_cosine_from_both_sides(tmp_path: Path) -> None:
     (layer,) = plain.model.resolve(-1)
     x = plain.model.encode(SOURCES, layer).vectors
     rng = np.random.default_rng(1)
-    z = x + rng.normal(size=x.shape[1]).astype(np.float32)
+    z = x + rng.normal(size=(1, x.shape[1])).astype(np.float32)
     facts = RemapFacts("umd", "de-en", fingerprint=plain.model.fingerprint, layer=layer)
     umd = fit(x, z, facts)
     umd.save(tmp_path / "de-en.remap")

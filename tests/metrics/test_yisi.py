@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.errors import UsageError
+from mtgauge.metrics.yisi import YiSi1, YiSi2
 from mtgauge.registry import load
 from tiny_models import encoder_folders
 
@@ -17,7 +19,13 @@ TEXTS = ["the cat sat on the mat", "the house is big", "a dog sat"]
 OTHERS = ["a cat sat on a mat", "the big house", "the the dog"]
 
 
-def by_hand(model, left: str, right: str, corpora: list[list[str]], alpha: float) -> float:
+def yisi(spec: str) -> YiSi1 | YiSi2:
+    metric = load(spec)
+    assert isinstance(metric, YiSi1 | YiSi2)
+    return metric
+
+
+def by_hand(model: Encoder, left: str, right: str, corpora: list[list[str]], alpha: float) -> float:
     """P, R and their mean, piece by piece."""
     layer = 2
 
@@ -39,7 +47,7 @@ def by_hand(model, left: str, right: str, corpora: list[list[str]], alpha: float
 
 @pytest.mark.parametrize("alpha", [0.7, 0.5])
 def test_yisi_1_by_hand(alpha: float) -> None:
-    metric = load(f"yisi-1:encoder={encoder_folders()[0]},layer=2,alpha={alpha},idf=references")
+    metric = yisi(f"yisi-1:encoder={encoder_folders()[0]},layer=2,alpha={alpha},idf=references")
     metric.fit(TEXTS)
     batch = Segments(OTHERS, references=[(text,) for text in TEXTS], lang="de-en")
     got = metric.segment_score(metric.statistics(batch))
@@ -51,14 +59,14 @@ def test_yisi_1_by_hand(alpha: float) -> None:
 def test_yisi_2_reads_the_source_and_files(tmp_path: Path) -> None:
     spec = f"yisi-2:encoder={encoder_folders()[0]},layer=2"
     batch = Segments(OTHERS, sources=TEXTS, lang="de-en")
-    plain = load(spec)
+    plain = yisi(spec)
     assert plain.needs == {"source"}
     got = plain.segment_score(plain.statistics(batch))
     want = [by_hand(plain.model, s, t, [[], []], 0.7) for s, t in zip(TEXTS, OTHERS, strict=True)]
     np.testing.assert_allclose(got, want, atol=1e-5)
     (tmp_path / "de").write_text("\n".join(TEXTS) + "\n", "utf-8")
     (tmp_path / "en").write_text("\n".join(OTHERS) + "\n", "utf-8")
-    weighted = load(f"{spec},idf={tmp_path / 'de'},hyp_idf={tmp_path / 'en'}")
+    weighted = yisi(f"{spec},idf={tmp_path / 'de'},hyp_idf={tmp_path / 'en'}")
     got = weighted.segment_score(weighted.statistics(batch))
     corpora = [TEXTS, OTHERS]
     want = [by_hand(plain.model, s, t, corpora, 0.7) for s, t in zip(TEXTS, OTHERS, strict=True)]

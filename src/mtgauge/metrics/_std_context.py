@@ -34,7 +34,8 @@ def in_context(
     marks: list[bool] = []
     for pair in zip(references, hypotheses, strict=True):
         number: dict[str, int] = {}
-        sums, counts = [], []
+        sums: list[Vectors] = []
+        counts: list[int] = []
         for words in pair:
             at = place[" ".join(words)]
             rows = slice(tokens.offsets[at], tokens.offsets[at + 1])
@@ -54,9 +55,9 @@ def in_context(
         if sums:
             tables.append((np.stack(sums) / np.array(counts)[:, None]).astype(np.float32))
     known = np.array([len(text) for text in numbered], np.int64)
-    words = NumberedTexts(np.concatenate(tables), numbered, known, np.array(marks, bool), 0)
-    pairs = np.arange(len(references))
-    return words, 2 * pairs, 2 * pairs + 1
+    found = NumberedTexts(np.concatenate(tables), numbered, known, np.array(marks, bool), 0)
+    pairs = np.arange(len(references), dtype=np.int64)
+    return found, 2 * pairs, 2 * pairs + 1
 
 
 def _occurrences(
