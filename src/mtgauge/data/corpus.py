@@ -216,7 +216,7 @@ def _names(found: Sequence[Column]) -> list[str]:
                 return names
         names = [label or str(p) for p, label in zip(paths, labels, strict=True)]
     else:
-        names = [c.key or columns.stem(Path(c.label)) for c in found]
+        names = [columns.own_name(c) or columns.stem(c.path or Path(c.label)) for c in found]
         if len(set(names)) < len(names):
             names = [f"{columns.stem(c.path)}:{c.key}" if c.path else c.label for c in found]
     if len(set(names)) < len(names):
