@@ -32,6 +32,7 @@ _HYPOTHESIS = ("hypothesis", "hyp", "mt", "translation")
 _OTHER = frozenset({"sid", "id", "lp", "year", "system", "human", "raw", "n", "doc", "domain"})
 
 Role = Literal["source", "reference", "system"]
+Argument = str | tuple[Path, str | None]  # as it is written, or a file and one of its columns
 Text = str | tuple[str, ...]  # a segment's text, or all its references in one cell of a table
 
 
@@ -62,12 +63,12 @@ class Column:
         return tuple(readers.text_of({self.key: v}, self.key, self.label, line) for v in value)
 
 
-def column(argument: str, role: Role, spool: Spool | None = None) -> list[Column]:
+def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[Column]:
     """The columns that a command-line argument names.
 
     What can be read once only is copied into `spool`; without one, standard input is refused.
     """
-    path, key = _split_argument(argument)
+    path, key = _split_argument(argument) if isinstance(argument, str) else argument
     if path == STANDARD_INPUT:
         if spool is None:
             raise UsageError("Standard input (-) cannot be read here: name a file.")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import checks, columns, readers
-from mtgauge.data.columns import Column, Text
+from mtgauge.data.columns import Argument, Column, Text
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
@@ -62,9 +62,9 @@ class Corpus:
     @classmethod
     def from_arguments(
         cls,
-        systems: Sequence[str],
-        source: str | None,
-        references: Sequence[str],
+        systems: Sequence[Argument],
+        source: Argument | None,
+        references: Sequence[Argument],
         documents: str | None = None,
     ) -> Corpus:
         """From what follows -t, -s, -r and --doc; use it in a `with` block."""

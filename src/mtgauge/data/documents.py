@@ -8,9 +8,9 @@
 `-t job.xlf` takes the column `target` as the system and `source` as the source.
 
 Of an XLSX file the first sheet is read, formulas by the value that was saved with them. Inline
-codes of XLIFF and TMX are left out, marked-up text is kept; a line end inside a text becomes a space; a
-text that is not there is empty. Units that must not be translated are left out. A TMX file whose
-header names no source language has one column per language code.
+codes of XLIFF and TMX are left out, marked-up text is kept; a line end inside a text becomes a
+space; a text that is not there is empty. Units that must not be translated are left out. A TMX file
+whose header names no source language has one column per language code.
 
 XML comes from strangers: entities are refused (defusedxml), and so is an archive that unpacks to
 more than `LARGEST` bytes. Needs the extra `files`.

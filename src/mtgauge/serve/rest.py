@@ -1,0 +1,234 @@
+"""The REST interface: submit, status, result, and a quick answer for a few texts.
+
+Errors are JSON, {"error": one or two plain sentences}. The page at /docs lists what is here, from
+the same declarations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from mtgauge.errors import UsageError
+from mtgauge.serve import uploads
+from mtgauge.serve.refusals import Refusal
+from mtgauge.serve.runs import Run
+from mtgauge.serve.state import State
+
+router = APIRouter()
+_TICK, _ALIVE = 0.1, 15.0  # seconds between looks at a run, and between signs of life
+_TYPES = {"json": "application/json", "tsv": "text/tab-separated-values; charset=utf-8"}
+_SCRIPT = re.compile(r"<script(?P<about>[^>]*)>(?P<text>.*?)</script>", re.DOTALL)
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "translation"],
+                    "properties": {
+                        name: {
+                            "description": text,
+                            **(
+                                {"type": "array", "items": {"type": "string"}}
+                                if name in uploads.SEVERAL
+                                else {"type": "string"}
+                            ),
+                        }
+                        for name, text in uploads.FIELDS.items()
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class Texts(BaseModel):
+    """A few segments, as the arguments of `mtgauge.score`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    hypotheses: dict[str, list[str]] | list[str] = Field(
+        description="translations by system, or of one system"
+    )
+    sources: list[str] | None = None
+    references: list[str | list[str]] | None = Field(
+        None, description="references[i] belongs to translation i: one text or several"
+    )
+    metrics: list[str] = ["bleu", "chrf"]
+    lang: str | None = Field(None, description="language pair, such as de-en")
+    unescape: bool = False
+    ci: bool = Field(True, description="intervals and tests")
+    baseline: str | None = None
+
+
+def state_of(request: Request) -> State:
+    state: State = request.app.state.mtgauge
+    return state
+
+
+@router.get("/metrics", tags=["metrics"])
+def list_metrics(
+    request: Request,
+    side: Annotated[list[str] | None, Query(description="source, reference: what there is")] = None,
+    lang: Annotated[str | None, Query(description="language pair, such as de-en")] = None,
+) -> list[dict[str, Any]]:
+    """All metrics: what each needs and costs, and the reason if it does not suit these texts."""
+    sides = None if side is None else frozenset(filter(None, side))
+    if sides is not None and not sides <= {"source", "reference"}:
+        raise UsageError("side is source or reference.")
+    return state_of(request).catalogue.entries(sides, lang or None)
+
+
+@router.post("/score", tags=["a few texts"])
+def score(request: Request, texts: Texts) -> dict[str, Any]:
+    """Scores of a few texts at once: the JSON of `mtgauge score --json`."""
+    state = state_of(request)
+    for spec in texts.metrics:
+        state.catalogue.check(spec)
+    systems = texts.hypotheses
+    count = sum(map(len, systems.values())) if isinstance(systems, dict) else len(systems)
+    most = state.settings.limits.quick
+    if count > most:
+        raise Refusal(413, f"{count:,} translations are more than {most:,}: submit a run instead.")
+    return state.ask("quick", texts.model_dump())
+
+
+@router.post("/inspect", tags=["a few texts"], openapi_extra=_FORM)
+async def inspect(request: Request) -> dict[str, Any]:
+    """What a file (field `file`) holds: its kind, columns and number of segments."""
+    state = state_of(request)
+    name, folder = state.store.new_folder()
+    try:
+        async with request.form(max_files=1, max_fields=0) as form:
+            saved = await run_in_threadpool(uploads.save, form, folder)
+        asked = {
+            "input": str(folder),
+            "file": next(iter(saved.values())),
+            "segments": state.settings.limits.segments,
+        }
+        return await run_in_threadpool(state.ask, "inspect", asked)
+    finally:
+        await run_in_threadpool(state.store.discard, name)
+
+
+@router.post("/runs", status_code=202, tags=["runs"], openapi_extra=_FORM)
+async def submit(request: Request) -> dict[str, Any]:
+    """Submit a run; the answer has its id. Files are named in the fields as in `mtgauge score`."""
+    state = state_of(request)
+    state.jobs.make_room()
+    name, folder = state.store.new_folder()
+    try:
+        async with request.form(max_files=50, max_fields=500) as form:
+            saved = await run_in_threadpool(uploads.save, form, folder)
+            run = uploads.read(form, saved, state.catalogue, name)
+        await run_in_threadpool(state.jobs.submit, run)
+    except BaseException:
+        state.store.discard(name)
+        raise
+    return run.public()
+
+
+@router.get("/runs", tags=["runs"])
+def list_runs(request: Request) -> list[dict[str, Any]]:
+    """All runs of this server, newest first."""
+    return [run.public() for run in state_of(request).store.all()]
+
+
+@router.get("/runs/{run_id}", tags=["runs"])
+def status(request: Request, run_id: str) -> dict[str, Any]:
+    """How far a run is: waiting, running (stage, done, total), done, failed (error), cancelled."""
+    return state_of(request).store.get(run_id).public()
+
+
+@router.get("/runs/{run_id}/events", tags=["runs"], response_class=StreamingResponse)
+async def events(request: Request, run_id: str) -> StreamingResponse:
+    """The status whenever it changes, as server-sent events, until the run has ended."""
+    run = state_of(request).store.get(run_id)
+    return StreamingResponse(_changes(request, run), media_type="text/event-stream")
+
+
+async def _changes(request: Request, run: Run) -> AsyncIterator[str]:
+    last, quiet = "", 0.0
+    while not await request.is_disconnected():
+        final = run.is_final  # asked first: what follows is then complete
+        news = json.dumps(run.public())
+        if news != last:
+            yield f"data: {news}\n\n"
+            last, quiet = news, 0.0
+        elif quiet >= _ALIVE:
+            yield ": still here\n\n"
+            quiet = 0.0
+        if final:
+            return
+        await asyncio.sleep(_TICK)
+        quiet += _TICK
+
+
+@router.post("/runs/{run_id}/cancel", tags=["runs"])
+def cancel(request: Request, run_id: str) -> dict[str, Any]:
+    """Stop a run, or take it out of the queue."""
+    state = state_of(request)
+    run = state.store.get(run_id)
+    state.jobs.cancel(run)
+    return run.public()
+
+
+@router.delete("/runs/{run_id}", status_code=204, tags=["runs"])
+def delete(request: Request, run_id: str) -> None:
+    """Delete a run that has ended, with all its files."""
+    state = state_of(request)
+    run = state.store.get(run_id)
+    if not run.is_final:
+        raise Refusal(409, f"The run is {run.state}: cancel it first.")
+    state.store.delete(run)
+
+
+@router.get("/runs/{run_id}/report.html", tags=["runs"])
+def report(request: Request, run_id: str, download: bool = False) -> Response:
+    """The report of `mtgauge report`: one file that needs no other."""
+    store = state_of(request).store
+    run = store.get(run_id)
+    page = store.output(run, "report.html").read_text(encoding="utf-8")
+    headers = {"Content-Security-Policy": report_policy(page), "X-Frame-Options": "SAMEORIGIN"}
+    if download:
+        headers["Content-Disposition"] = f'attachment; filename="mtgauge-{run.id}.html"'
+    return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+
+
+@router.get("/runs/{run_id}/{name}", tags=["runs"])
+def output(request: Request, run_id: str, name: str) -> FileResponse:
+    """A file of a finished run: result.json, scores.tsv (systems) or segments.tsv."""
+    store = state_of(request).store
+    run = store.get(run_id)
+    path = store.output(run, name)
+    kind = _TYPES[path.suffix[1:]]
+    return FileResponse(path, media_type=kind, filename=f"mtgauge-{run.id}-{path.name}")
+
+
+def report_policy(page: str) -> str:
+    """The report's own policy: its inline scripts by their hashes, and a sandbox, so that nothing
+    in it can speak to this server as the user does."""
+    hashes = []
+    for script in _SCRIPT.finditer(page):
+        if "application/json" not in script["about"]:
+            digest = hashlib.sha256(script["text"].encode()).digest()
+            hashes.append(f"'sha256-{base64.b64encode(digest).decode()}'")
+    return (
+        f"default-src 'none'; script-src {' '.join(hashes) or chr(39) + 'none' + chr(39)}; "
+        "style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'self'; "
+        "sandbox allow-scripts allow-downloads allow-modals"
+    )

@@ -1,0 +1,38 @@
+// The metrics as cards: what each needs and costs; those that do not suit are greyed with the reason.
+import { $, h } from "/static/page.js";
+
+const wanted = new Map();  // spec: what the user chose; others follow what is usual
+const drawn = new Map();   // spec: {box, card, why}
+
+export function chosenMetrics() {
+  return [...drawn].filter(([, { box }]) => box.checked && !box.disabled).map(([spec]) => spec);
+}
+
+/** Draw or update; `known` says whether there are texts that metrics can suit. */
+export function showMetrics(metrics, known) {
+  for (const metric of metrics) {
+    if (!drawn.has(metric.spec)) draw(metric);
+    const { box, why } = drawn.get(metric.spec);
+    box.disabled = metric.reason !== null;
+    box.checked = !box.disabled && (wanted.get(metric.spec) ?? (known && metric.usual));
+    why.textContent = metric.reason ?? "";
+    why.hidden = metric.reason === null;
+  }
+}
+
+function draw(metric) {
+  const id = `metric-${drawn.size}`;
+  const box = h("input", { type: "checkbox", id, value: metric.spec, "aria-describedby": `${id}-about ${id}-why` });
+  box.addEventListener("change", () => wanted.set(metric.spec, box.checked));
+  const why = h("p", { class: "why", id: `${id}-why` });
+  const needs = metric.needs.length ? `needs ${metric.needs.join(" and ")}` : "source or reference";
+  const badges = h("span", { class: "badges" },
+    h("span", { class: "badge" }, needs),
+    h("span", { class: "badge", title: metric.cost_in_words }, metric.cost_in_words.split(":")[0]),
+    h("span", { class: "badge" }, metric.higher_is_better ? "higher is better" : "lower is better"));
+  const card = h("label", { class: "metric", for: id }, box,
+    h("b", {}, metric.spec, badges),
+    h("p", { id: `${id}-about`, title: metric.meaning }, metric.summary), why);
+  $("metrics").append(card);
+  drawn.set(metric.spec, { box, why });
+}
