@@ -111,7 +111,8 @@ def _xliff(stream: IO[bytes], label: str) -> Iterator[Row]:
 
 
 def _tmx(stream: IO[bytes], label: str) -> Iterator[Row]:
-    source, columns, number = "", {}, 0
+    source, number = "", 0
+    columns: dict[str, str] = {}
     for element in _elements(stream, label, "tmx", ("header", "tu")):
         if _name(element) == "header":
             source = (element.get("srclang") or "").casefold()

@@ -28,8 +28,8 @@ from typing import IO, Any, Literal
 from mtgauge.data import checks, documents
 from mtgauge.errors import InputError
 
-Kind = Literal["tsv", "csv", "jsonl", "spaces"]
-_KINDS: dict[str, Kind | documents.Kind] = {
+Kind = Literal["tsv", "csv", "jsonl", "spaces"] | documents.Kind
+_KINDS: dict[str, Kind] = {
     ".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".xlsx": "xlsx", ".tmx": "tmx",
     ".xlf": "xliff", ".xliff": "xliff", ".sdlxliff": "xliff", ".mqxliff": "xliff",
 }  # fmt: skip
@@ -38,7 +38,7 @@ _MISSING = frozenset({"", "none", "na", "nan", "null"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def table_kind(path: Path) -> Kind | documents.Kind | None:
+def table_kind(path: Path) -> Kind | None:
     """tsv, csv, jsonl, xlsx, xliff or tmx by the file's name; None for plain text."""
     return _KINDS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
@@ -112,17 +112,17 @@ def rows(
     path: Path, label: str | None = None, kind: Kind | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Numbered rows of a table by column name; what is neither CSV nor JSONL is TSV."""
-    found = kind or table_kind(path) or "tsv"
+    kind = kind or table_kind(path) or "tsv"
     name = str(path) if label is None else label
-    if found == "xlsx" or found == "xliff" or found == "tmx":
+    if kind == "xlsx" or kind == "xliff" or kind == "tmx":
         with _open(path) as stream:
-            yield from documents.rows(stream, name, found)
+            yield from documents.rows(stream, name, kind)
         return
-    if found == "jsonl":
+    if kind == "jsonl":
         for number, text in raw_lines(path, name):
             yield number, _json_row(text, name, number)
         return
-    numbered = cells(path, name, found)
+    numbered = cells(path, name, kind)
     _, header = next(numbered)
     _refuse_alike(header, header, name)
     for number, fields in numbered:

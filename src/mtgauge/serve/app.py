@@ -56,6 +56,7 @@ def create(settings: Settings) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     state = State(app.state.settings)
     app.state.mtgauge = state
+    state.quick.start()
     state.jobs.start()
     try:
         yield

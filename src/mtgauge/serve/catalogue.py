@@ -1,7 +1,7 @@
 """The metrics on offer: what each needs and costs, and whether it suits given texts.
 
     Catalogue().entries(frozenset({"source"}), "de-en")     one dictionary per metric
-    Catalogue().check("chrf:beta=3")                        UsageError if a client may not ask for it
+    Catalogue().check("chrf:beta=3")                        refused if clients may not ask for it
 
 A client may set options that are numbers, switches or one of listed words. An option that takes
 free text may name a file or a model on this machine: only the server's owner may set it, by

@@ -28,7 +28,7 @@ def show(request: Request, name: str, status: int = 200, **values: Any) -> Respo
 def home(request: Request) -> Response:
     """The form, and earlier runs."""
     state = state_of(request)
-    return _page(
+    return show(
         request,
         "home.html",
         limits=state.settings.limits,

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -41,14 +41,15 @@ def inspect(asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """What a file holds: its kind, its columns with their likely roles, its segments."""
     path, most = _enter(asked), asked["segments"]
     kind = readers.table_kind(path)
+    roles: dict[str | None, str] = {}
     if kind is None:
         found = [Column(path.name, path)]
-        roles = {None: _role_by_name(path.name)}
+        roles[None] = _role_by_name(path.name)
     else:
         header = readers.header_of(path)
         found = [Column(f"{path.name}:{key}", path, key, lists=True) for key in header]
-        roles = {key: role for role in ("system", "reference", "source")
-                 for key in columns.choose(header, role)}  # type: ignore[assignment]  # fmt: skip
+        for role in get_args(columns.Role):
+            roles |= dict.fromkeys(columns.choose(header, role), role)
     length = 0
     first: dict[str | None, str] = {}
     for column in found:

@@ -113,6 +113,11 @@ class Worker:
         self.kill()
         raise Stopped("cancelled")
 
+    def start(self) -> None:
+        """Have the process ready before it is asked for anything."""
+        with self._lock:
+            self._start()
+
     def _start(self) -> Connection:
         if self._process is not None and self._process.is_alive() and self._pipe is not None:
             return self._pipe
