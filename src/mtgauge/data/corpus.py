@@ -33,9 +33,21 @@ class Chunk:
     systems: dict[str, list[str]]
     sources: list[str] | None
     references: list[tuple[str, ...]] | None
+    columns: dict[str, list[str]] = field(default_factory=dict)  # facts of segments, by name
 
     def __len__(self) -> int:
         return len(next(iter(self.systems.values())))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Chunk]) -> Chunk:
+        """Consecutive chunks as one."""
+        first = parts[0]
+        return cls(
+            {name: [t for part in parts for t in part.systems[name]] for name in first.systems},
+            None if first.sources is None else [t for p in parts for t in p.sources or ()],
+            None if first.references is None else [t for p in parts for t in p.references or ()],
+            {name: [t for part in parts for t in part.columns[name]] for name in first.columns},
+        )
 
 
 @dataclass
@@ -51,6 +63,7 @@ class Corpus:
     sources: Column | None = None
     references: list[Column] = field(default_factory=list)
     documents: Column | None = None  # the document of each segment
+    columns: dict[str, Column] = field(default_factory=dict)  # other facts of segments, by name
     spool: Spool = field(default_factory=Spool, repr=False)
 
     def __enter__(self) -> Corpus:
@@ -66,13 +79,15 @@ class Corpus:
         source: str | None,
         references: Sequence[str],
         documents: str | None = None,
+        by: Sequence[str] = (),
     ) -> Corpus:
-        """From what follows -t, -s, -r and --doc; use it in a `with` block."""
-        if [source, *systems, *references, documents].count("-") > 1:
+        """From what follows -t, -s, -r, --doc and --by; use it in a `with` block."""
+        if [source, *systems, *references, documents, *by].count("-") > 1:
             raise UsageError("Standard input (-) can stand for one file only.")
         spool = Spool()
         try:
             found = [c for argument in systems for c in columns.column(argument, "system", spool)]
+            found = [c for c in found if c.key is None or c.key not in by]
             named = dict(zip(_names(found), found, strict=True))
             refs = [c for a in references for c in columns.column(a, "reference", spool)]
             sources = None if source is None else columns.column(source, "source", spool)[0]
@@ -84,13 +99,14 @@ class Corpus:
                 if not refs and columns.choose(header, "reference"):
                     refs = columns.column(name, "reference", spool)
             texts = [*found, *refs, *([] if sources is None else [sources])]
-            docs = None if documents is None else _documents(documents, texts, spool)
+            docs = None if documents is None else _facts(documents, texts, spool)
+            facts = {name: _facts(name, texts, spool) for name in by}
             _refuse_same([*named.items()], "systems")
             _refuse_same([(c.label, c) for c in refs], "references")
         except BaseException:
             spool.close()
             raise
-        return cls(named, sources, refs, docs, spool)
+        return cls(named, sources, refs, docs, facts, spool)
 
     @classmethod
     def from_lists(
@@ -99,6 +115,7 @@ class Corpus:
         sources: Sequence[str] | None = None,
         references: Sequence[str | Sequence[str]] | None = None,
         documents: Sequence[str] | None = None,
+        by: Mapping[str, Sequence[str]] | None = None,
     ) -> Corpus:
         """From Python lists; `references[i]` is one text or a list of alternatives."""
         if not isinstance(hypotheses, Mapping):
@@ -123,12 +140,13 @@ class Corpus:
             )
         source = None if sources is None else columns.from_list(sources, "sources")
         docs = None if documents is None else columns.from_list(documents, "documents")
-        return cls(systems, source, [] if refs is None else _reference_columns(refs), docs)
+        facts = {name: columns.from_list(v, f"by {name!r}") for name, v in (by or {}).items()}
+        return cls(systems, source, [] if refs is None else _reference_columns(refs), docs, facts)
 
     def all_columns(self) -> list[Column]:
         first = [self.sources] if self.sources is not None else []
         last = [self.documents] if self.documents is not None else []
-        return [*first, *self.references, *self.systems.values(), *last]
+        return [*first, *self.references, *self.systems.values(), *self.columns.values(), *last]
 
     def files(self) -> dict[str, Any]:
         """What was read, by role: file names, or what messages call a list in memory."""
@@ -164,11 +182,14 @@ class Corpus:
             references = [tuple(text for cell in row for text in _flat(cell)) for row in rows]
         if self.documents is not None:
             cells.pop()
-        return Chunk(dict(zip(self.systems, cells[count:], strict=True)), sources, references)
+        middle = count + len(self.systems)
+        systems = dict(zip(self.systems, cells[count:middle], strict=True))
+        facts = dict(zip(self.columns, cells[middle:], strict=True))
+        return Chunk(systems, sources, references, facts)
 
 
-def _documents(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
-    """`--doc`: a column of a table that is read anyway, or a file of its own."""
+def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
+    """`--doc`, `--by`: a column of a table that is read anyway, or a file of its own."""
     for column in texts:
         if column.key is not None and column.path is not None:
             name = column.label.removesuffix(f":{column.key}")

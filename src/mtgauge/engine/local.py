@@ -22,6 +22,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
+from mtgauge.engine.inside import looked_into
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.summary import Comparing, summarise
@@ -53,6 +54,7 @@ def score(
     documents: Sequence[str] | None = None,
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
+    by: Mapping[str, Sequence[str]] | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -64,14 +66,15 @@ def score(
     tested against `baseline`, the first one by default; `documents[i]` names the document of
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
-    better.
+    better. `by` groups segments, {"domain": ["news", ...]}: reports show scores of every group.
     """
-    corpus = Corpus.from_lists(hypotheses, sources, references, documents)
+    corpus = Corpus.from_lists(hypotheses, sources, references, documents, by)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
     return score_corpus(
-        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought, lower=lower
-    )
+        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought,
+        lower=lower, keep=True,
+    )  # fmt: skip
 
 
 def score_corpus(
@@ -85,8 +88,13 @@ def score_corpus(
     progress: Callable[[int], object] | None = None,
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
+    keep: bool = False,
+    explain: int = 0,
 ) -> Result:
-    """What `score` and the command line share."""
+    """What `score` and the command line share.
+
+    `keep` keeps the texts, and what a report makes of them; `explain` segments are explained.
+    """
     how = how or Comparing()
     names = tuple(corpus.systems)
     baseline = how.base_of(names)
@@ -109,12 +117,15 @@ def score_corpus(
     watch = checks.Watch(lang, strangers)
     gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
+    texts: list[Chunk] = []
     n = 0
     for chunk in corpus.chunks(CHUNK):
         watch.look(chunk.systems, chunk.sources, chunk.references)
         if unescape:
             chunk = _unescaped(chunk)
         blank.append(_blank(chunk, empty, corpus, n))
+        if keep:
+            texts.append(chunk)
         batch = _stack(chunk, lang)
         for spec, ready in metrics.items():
             found = ready.metric.rows(batch)
@@ -134,7 +145,7 @@ def score_corpus(
         spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
     }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
-    return Result(
+    result = Result(
         {spec: results[spec] for spec in (*specs, *theirs)},
         names,
         n,
@@ -147,6 +158,9 @@ def score_corpus(
         corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
         _untested(names, how, n if documents is None else len(set(documents))),
     )
+    if not keep:
+        return result
+    return looked_into(result, Chunk.joined(texts), metrics | theirs, tables, ~skipped, explain)
 
 
 def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
@@ -187,6 +201,7 @@ def _unescaped(chunk: Chunk) -> Chunk:
         None
         if chunk.references is None
         else [tuple(undo(t) for t in row) for row in chunk.references],
+        chunk.columns,
     )
 
 
