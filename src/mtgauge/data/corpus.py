@@ -49,6 +49,18 @@ class Chunk:
             {name: [t for part in parts for t in part.columns[name]] for name in first.columns},
         )
 
+    def unescaped(self) -> Chunk:
+        """The chunk with HTML escapes undone in all its texts."""
+        undo = checks.unescape
+        return Chunk(
+            {name: [undo(t) for t in texts] for name, texts in self.systems.items()},
+            None if self.sources is None else [undo(t) for t in self.sources],
+            None
+            if self.references is None
+            else [tuple(undo(t) for t in row) for row in self.references],
+            self.columns,
+        )
+
 
 @dataclass
 class Corpus:

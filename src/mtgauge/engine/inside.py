@@ -17,6 +17,7 @@ import numpy as np
 
 from mtgauge.data.corpus import Chunk
 from mtgauge.data.segments import Segments
+from mtgauge.engine.flags import KINDS, USUAL, Finder, Flags
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
 from mtgauge.engine.slices import by_segments
@@ -46,8 +47,15 @@ def looked_into(
 ) -> Result:
     """The result with its texts and what they tell; `kept` marks segments that scores count."""
     slices = by_segments(metrics, tables, texts, kept)
-    found = replace(result, texts=texts, slices=tuple(slices))
+    flags = find_flags(texts, result.lang, names=any(m.name == "kobe" for m in result.values()))
+    found = replace(result, texts=texts, flags=flags, slices=tuple(slices))
     return replace(found, explained=tuple(_explanations(found, metrics, explain)))
+
+
+def find_flags(texts: Chunk, lang: str | None, *, names: bool) -> dict[str, list[Flags]]:
+    """Warnings of every system's segments; lost names only where entities are asked about."""
+    finder = Finder(lang, KINDS if names else USUAL)
+    return {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
 
 
 def with_explanations(result: Result, n: int) -> Result:

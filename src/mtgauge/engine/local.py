@@ -122,7 +122,7 @@ def score_corpus(
     for chunk in corpus.chunks(CHUNK):
         watch.look(chunk.systems, chunk.sources, chunk.references)
         if unescape:
-            chunk = _unescaped(chunk)
+            chunk = chunk.unescaped()
         blank.append(_blank(chunk, empty, corpus, n))
         if keep:
             texts.append(chunk)
@@ -190,18 +190,6 @@ def _unserved(spec: str, reason: str, names: tuple[str, ...], n: int) -> MetricR
     systems = {name: SystemScore(math.nan, np.full(n, np.nan)) for name in names}
     return MetricResult(
         metric.name, spec, sign(metric), metric.higher_is_better, systems, unserved=reason
-    )
-
-
-def _unescaped(chunk: Chunk) -> Chunk:
-    undo = checks.unescape
-    return Chunk(
-        {name: [undo(t) for t in texts] for name, texts in chunk.systems.items()},
-        None if chunk.sources is None else [undo(t) for t in chunk.sources],
-        None
-        if chunk.references is None
-        else [tuple(undo(t) for t in row) for row in chunk.references],
-        chunk.columns,
     )
 
 

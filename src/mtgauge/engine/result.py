@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from mtgauge._version import __version__
 from mtgauge.data.corpus import Chunk
+from mtgauge.engine.flags import Flags
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import Trust
 from mtgauge.errors import ResourceError, UsageError
@@ -114,6 +115,7 @@ class Result(Mapping[str, MetricResult]):
     files: dict[str, Any] = field(default_factory=dict)  # names of what was read
     untested: str | None = None  # why there are no tests, where there might have been
     texts: Chunk | None = None  # all of them, where the run kept them
+    flags: dict[str, list[Flags]] = field(default_factory=dict)  # warnings by system and segment
     slices: tuple[Slices, ...] = ()  # scores of groups of segments; where texts were kept
     explained: tuple[Explained, ...] = ()
 
