@@ -1,7 +1,6 @@
-"""What a report shows beside the scores: groups of segments, warnings, explanations.
+"""What a report shows beside the scores: warnings and explanations of segments.
 
-    looked_into(result, texts, metrics, tables, kept, explain=20)     the result, with all of these
-    with_explanations(result, 20)                                     of a result that was stored
+    looked_into(result, explain=20)     the result with both; it must have kept its texts
 
 An explanation costs as much as scoring some segments, so only some are explained: half of them
 those on which systems differ most, half those that score lowest, over all metrics.
@@ -15,12 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtgauge.data.corpus import Chunk
 from mtgauge.data.segments import Segments
-from mtgauge.engine.flags import KINDS, USUAL, Finder, Flags
+from mtgauge.engine.flags import KINDS, USUAL, Finder
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
-from mtgauge.engine.slices import by_segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Task
 
@@ -37,39 +34,28 @@ def how_many(segments: int) -> int:
     return min(max(FEWEST, segments // SHARE), MOST, segments)
 
 
-def looked_into(
-    result: Result,
-    texts: Chunk,
-    metrics: Mapping[str, Ready],
-    tables: Mapping[str, FloatArray],
-    kept: np.ndarray,
-    explain: int = 0,
-) -> Result:
-    """The result with its texts and what they tell; `kept` marks segments that scores count."""
-    slices = by_segments(metrics, tables, texts, kept)
-    flags = find_flags(texts, result.lang, names=any(m.name == "kobe" for m in result.values()))
-    found = replace(result, texts=texts, flags=flags, slices=tuple(slices))
-    return replace(found, explained=tuple(_explanations(found, metrics, explain)))
-
-
-def find_flags(texts: Chunk, lang: str | None, *, names: bool) -> dict[str, list[Flags]]:
-    """Warnings of every system's segments; lost names only where entities are asked about."""
-    finder = Finder(lang, KINDS if names else USUAL)
-    return {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
-
-
-def with_explanations(result: Result, n: int) -> Result:
-    """A stored result with explanations of n segments, by the metrics that it was made with."""
+def looked_into(result: Result, explain: int | None = None) -> Result:
+    """The result with warnings, and explanations of so many segments; needs its texts."""
     texts = result.texts
-    if texts is None or not n:
+    if texts is None:
         return result
+    names = any(metric.name == "kobe" for metric in result.values())
+    finder = Finder(result.lang, KINDS if names else USUAL)  # of names where entities are scored
+    flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
+    n = how_many(result.segments) if explain is None else explain
+    return replace(result, flags=flags, explained=tuple(_explanations(result, _ready(result), n)))
+
+
+def _ready(result: Result) -> Mapping[str, Ready]:
+    """The metrics that the result was made with; those of other tools are not here."""
+    ours = [s for s, m in result.items() if m.unserved is None and not m.signature.from_file]
+    texts = result.texts
+    assert texts is not None
     sides = {"source": texts.sources, "reference": texts.references}
     task = Task(frozenset(k for k, v in sides.items() if v is not None), result.lang)
-    ours = [s for s, m in result.items() if m.unserved is None and not m.signature.from_file]
     given = [text for row in texts.references or () for text in row]
     number = max((len(row) for row in texts.references or ()), default=1)
-    metrics, _ = serve(ours, task, references=lambda: given, number=number)
-    return replace(result, explained=tuple(_explanations(result, metrics, n)))
+    return serve(ours, task, references=lambda: given, number=number)[0]
 
 
 def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Iterator[Explained]:
