@@ -103,6 +103,20 @@ def reread(short: str, full: str) -> Signature:
     return Signature(name, options=_fields(full), facts=_fields(short))
 
 
+def differences(mine: Signature, theirs: Signature) -> dict[str, tuple[str, str]]:
+    """What two signatures say differently: {key: (mine, theirs)}, "-" where one is silent.
+
+    >>> differences(reread("chrf", "chrf|beta:2|refs:1"), reread("chrf", "chrf|beta:3|refs:1"))
+    {'beta': ('2', '3')}
+    """
+    one, other = ({"metric": s.name} | _fields(s.full) for s in (mine, theirs))
+    return {
+        key: (one.get(key, "-"), other.get(key, "-"))
+        for key in one | other
+        if one.get(key) != other.get(key)
+    }
+
+
 def _fields(line: str) -> Fields:
     _, *items = registry.split_quoted(line, "|", line)
     pairs = [item.partition(":") for item in items]

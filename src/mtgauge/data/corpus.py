@@ -12,7 +12,8 @@ sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -166,7 +167,14 @@ class Corpus:
             "source": None if self.sources is None else self.sources.label,
             "references": [column.label for column in self.references],
             "systems": {name: column.label for name, column in self.systems.items()},
+            "digest": digest(self._given()),
         }
+
+    def _given(self) -> Iterator[str]:
+        """What is the same for every system: tells one test set from another."""
+        for cell in self.sources or ():
+            yield from _flat(cell)
+        yield from self.reference_texts()
 
     def reference_texts(self) -> Iterator[str]:
         for each in self.references:
@@ -208,6 +216,15 @@ def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
             if argument in readers.header_of(column.path, name):
                 return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
     return columns.column(argument, "system", spool)[0]
+
+
+def digest(texts: Iterable[str]) -> str:
+    """A short name for texts, by their content."""
+    found = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        data = text.encode()
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()
 
 
 def _flat(cell: Text) -> tuple[str, ...]:

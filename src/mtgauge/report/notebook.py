@@ -1,8 +1,8 @@
 """How a result shows itself: in a terminal, in a notebook, as a page; and two systems side by side.
 
-    show(result, "terminal")                 the table of `mtgauge score`
-    show(result, "notebook")                 the same as HTML, without scripts
-    show(result, "page", "report.html")      writes the report, returns its path
+show(result, "terminal")                 the table of `mtgauge score`
+show(result, "notebook")                 the same as HTML, without scripts
+show(result, "page", "report.html")      writes the report, returns its path
 """
 
 from __future__ import annotations
