@@ -8,8 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mtgauge.data import checks, foreign, testsets
+from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder
 from mtgauge.engine.cache import RowCache
+from mtgauge.errors import UsageError
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -24,6 +27,74 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], 
 
     with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, unit_scale=True) as bar:
         yield bar.update
+
+
+def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> None:
+    """Options of commands that score a corpus: what is scored, by which metrics, and how."""
+    parser.add_argument(
+        "-t", "--translations", nargs="+", metavar="HYP",
+        help="translations of one or more systems: a file each, or a table with a column each",
+    )  # fmt: skip
+    parser.add_argument("-s", "--source", metavar="SRC", help="what was translated")
+    parser.add_argument(
+        "-r", "--references", nargs="+", default=[], metavar="REF",
+        help="human translations; several files are alternatives of each other",
+    )  # fmt: skip
+    parser.add_argument(
+        "-T", "--test-set", metavar="NAME",
+        help="source and references of a published test set, such as wmt22 (with -l)",
+    )  # fmt: skip
+    parser.add_argument("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
+    parser.add_argument(
+        "-m",
+        "--metrics",
+        nargs="+",
+        metavar="METRIC",
+        help=f"name or name:key=value,key=value (default: {usual_metrics}); see mtgauge metrics",
+    )
+    parser.add_argument(
+        "--scores", nargs="+", default=[], metavar="FILE", type=Path,
+        help="segment scores of other tools, such as COMET, in the same table: one number per "
+        "line, a table (system segment METRIC), or the JSON of comet-score",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lower", nargs="+", default=[], metavar="NAME",
+        help="of these metrics of --scores, lower is better",
+    )  # fmt: skip
+    parser.add_argument(
+        "--doc", metavar="COLUMN",
+        help="resample documents instead of segments: a column of the table, or a file with the "
+        "document of each line",
+    )  # fmt: skip
+    parser.add_argument(
+        "--empty",
+        choices=["worst", "skip", "error"],
+        default="worst",
+        help="an empty hypothesis gets the worst score (default), is left out, or is refused",
+    )
+    parser.add_argument(
+        "--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts"
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
+    add_encoder_options(parser)
+
+
+def take_test_set(args: argparse.Namespace) -> None:
+    """Let -T name source and references."""
+    if args.test_set is None:
+        return
+    if args.source is not None or args.references:
+        raise UsageError("-T names source and references: leave -s and -r out.")
+    source, references = testsets.files(args.test_set, args.lang)
+    args.source, args.references = str(source), [str(path) for path in references]
+
+
+def brought(args: argparse.Namespace, corpus: Corpus) -> list[foreign.Foreign]:
+    """Scores of other tools, for the systems of this run."""
+    lang = None if args.lang is None else checks.language_pair(args.lang)
+    labels = {name: column.label for name, column in corpus.systems.items()}
+    return [one for path in args.scores for one in foreign.read(path, labels, lang)]
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:

@@ -45,12 +45,13 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
     alone = Segments(texts, chunk.sources, chunk.references, lang)
-    found = _lowered(ready.metric.explain(alone), ready.metric, alone)
+    found = explain_alone(ready.metric, alone)
     return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
 
 
-def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation:
-    """The explanation with the score that a run prints, and what lowered it."""
+def explain_alone(metric: Metric, alone: Segments) -> Explanation:
+    """The explanation of one segment, with the score that a run prints, and what lowered it."""
+    found = metric.explain(alone)
     share = float(metric.untranslated_shares(alone)[0])
     if not share:
         return found

@@ -96,7 +96,7 @@ class Jobs:
             **{key: getattr(run, key) for key in _ASKED},
         }
         try:
-            run.summary = self.worker.call(
+            found = self.worker.call(
                 "carry out",
                 asked,
                 seconds=limits.seconds,
@@ -111,7 +111,9 @@ class Jobs:
             else:
                 self.store.finish(run, "failed", str(error))
         else:
+            run.policy = found.pop("policy")
+            run.summary = found
             self.store.finish(run, "done")
 
 
-_ASKED = ("translations", "source", "references", "metrics", "lang", "baseline", "unescape")
+_ASKED = ("translations", "source", "references", "metrics", "lang", "baseline", "unescape", "title")

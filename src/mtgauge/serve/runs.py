@@ -54,6 +54,7 @@ class Run:
     started: str | None = None
     ended: str | None = None
     summary: dict[str, Any] = field(default_factory=dict)  # systems, segments, scores, warnings
+    policy: str = ""  # the report's Content-Security-Policy: it may be of an older version
 
     @property
     def is_final(self) -> bool:

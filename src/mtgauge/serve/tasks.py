@@ -7,6 +7,7 @@ tells how far it is through `tell`. Texts lie in memory: the limits of the serve
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from mtgauge.data import checks, columns, readers
 from mtgauge.data.columns import Argument, Column
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.output import write
+from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score, score_corpus
 from mtgauge.engine.result import Result, number
 from mtgauge.engine.summary import Comparing
@@ -96,10 +98,13 @@ def carry_out(asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
             unescape=asked["unescape"],
             how=Comparing(baseline=asked["baseline"]),
             progress=advance,
+            keep=True,
         )
+    tell(stage="explaining segments")
+    result = looked_into(result)
     tell(stage="writing the report")
     folder = Path(asked["folder"])
-    write(folder / "report.html", page.render(result))
+    write(folder / "report.html", page.render(result, title=asked["title"]))
     write(folder / "result.json", render(result, "json", segments=True))
     write(folder / "scores.tsv", render(result, "tsv"))
     write(folder / "segments.tsv", render(result, "tsv", segments=True))
@@ -142,8 +147,7 @@ def _read(column: Column) -> Column:
 
 def _role_by_name(name: str) -> str:
     """What a plain text most likely is, by its file name."""
-    words = columns.stem(Path(name.lower())).replace("-", " ").replace("_", " ").split()
-    words += Path(name.lower()).suffix[1:].split()
+    words = re.split(r"[\W_]+", name.lower())
     if {"src", "source", "original"} & set(words):
         return "source"
     return "reference" if any(word.startswith("ref") for word in words) else "system"
@@ -166,6 +170,7 @@ def _summary(result: Result) -> dict[str, Any]:
             for spec, metric in result.items()
         },
         "warnings": list(result.warnings),
+        "policy": page.POLICY,
         "unserved": {s: m.unserved for s, m in result.items() if m.unserved is not None},
     }
 
