@@ -79,6 +79,7 @@ def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[st
         "summary": metric.summary,
         "meaning": metric.meaning,
         "needs": sorted(metric.needs, reverse=True),
+        "needs_in_words": _needs(metric),
         "cost": metric.cost,
         "cost_in_words": COSTS[metric.cost],
         "higher_is_better": metric.higher_is_better,
@@ -87,6 +88,13 @@ def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[st
         "usual": spec in USUAL,
         "reason": None if sides is None else _unsuitable(metric, Task(sides, lang)),
     }
+
+
+def _needs(metric: Metric) -> str:
+    if metric.needs:
+        return " and ".join(sorted(metric.needs, reverse=True))
+    alone = _unsuitable(metric, Task(frozenset(), "de-en")) is None
+    return "translation only" if alone else "source or reference"
 
 
 def _unsuitable(metric: Metric, task: Task) -> str | None:

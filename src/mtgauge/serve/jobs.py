@@ -116,4 +116,13 @@ class Jobs:
             self.store.finish(run, "done")
 
 
-_ASKED = ("translations", "source", "references", "metrics", "lang", "baseline", "unescape", "title")
+_ASKED = (
+    "translations",
+    "source",
+    "references",
+    "metrics",
+    "lang",
+    "baseline",
+    "unescape",
+    "title",
+)

@@ -27,30 +27,23 @@ _TICK, _ALIVE = 0.1, 15.0  # seconds between looks at a run, and between signs o
 _TYPES = {"json": "application/json", "tsv": "text/tab-separated-values; charset=utf-8"}
 # the report's scripts run in a place of their own: they cannot speak to this server as its user
 _SANDBOX = "frame-ancestors 'self'; sandbox allow-scripts allow-downloads allow-modals"
-_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file", "translation"],
-                    "properties": {
-                        name: {
-                            "description": text,
-                            **(
-                                {"type": "array", "items": {"type": "string"}}
-                                if name in uploads.SEVERAL
-                                else {"type": "string"}
-                            ),
-                        }
-                        for name, text in uploads.FIELDS.items()
-                    },
-                }
-            }
+
+
+def _form(*fields: str) -> dict[str, Any]:
+    """The declaration of a form with these fields of `uploads`."""
+    text, several = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    shape = {
+        "type": "object",
+        "required": [name for name in fields if name in ("file", "translation")],
+        "properties": {
+            name: (several if name in uploads.SEVERAL else text)
+            | {"description": uploads.FIELDS[name]}
+            for name in fields
         },
     }
-}
+    return {
+        "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": shape}}}
+    }
 
 
 class Texts(BaseModel):
@@ -61,15 +54,15 @@ class Texts(BaseModel):
     hypotheses: dict[str, list[str]] | list[str] = Field(
         description="translations by system, or of one system"
     )
-    sources: list[str] | None = None
+    sources: list[str] | None = Field(None, description="what was translated")
     references: list[str | list[str]] | None = Field(
         None, description="references[i] belongs to translation i: one text or several"
     )
-    metrics: list[str] = ["bleu", "chrf"]
+    metrics: list[str] = Field(["bleu", "chrf"], description="NAME or NAME:key=value")
     lang: str | None = Field(None, description="language pair, such as de-en")
-    unescape: bool = False
+    unescape: bool = Field(False, description="undo HTML escapes")
     ci: bool = Field(True, description="intervals and tests")
-    baseline: str | None = None
+    baseline: str | None = Field(None, description="the system that others are tested against")
 
 
 def state_of(request: Request) -> State:
@@ -92,7 +85,7 @@ def list_metrics(
 
 @router.post("/score", tags=["a few texts"])
 def score(request: Request, texts: Texts) -> dict[str, Any]:
-    """Scores of a few texts at once: the JSON of `mtgauge score --json`."""
+    """Scores of a few texts at once: what mtgauge score --json writes."""
     state = state_of(request)
     for spec in texts.metrics:
         state.catalogue.check(spec)
@@ -104,9 +97,9 @@ def score(request: Request, texts: Texts) -> dict[str, Any]:
     return state.ask("quick", texts.model_dump())
 
 
-@router.post("/inspect", tags=["a few texts"], openapi_extra=_FORM)
+@router.post("/inspect", tags=["a few texts"], openapi_extra=_form("file"))
 async def inspect(request: Request) -> dict[str, Any]:
-    """What a file (field `file`) holds: its kind, columns and number of segments."""
+    """What a file holds: its kind, columns and number of segments."""
     state = state_of(request)
     name, folder = state.store.new_folder()
     try:
@@ -122,9 +115,9 @@ async def inspect(request: Request) -> dict[str, Any]:
         await run_in_threadpool(state.store.discard, name)
 
 
-@router.post("/runs", status_code=202, tags=["runs"], openapi_extra=_FORM)
+@router.post("/runs", status_code=202, tags=["runs"], openapi_extra=_form(*uploads.FIELDS))
 async def submit(request: Request) -> dict[str, Any]:
-    """Submit a run; the answer has its id. Files are named in the fields as in `mtgauge score`."""
+    """Submit a run; the answer has its id. Fields name the files as mtgauge score does."""
     state = state_of(request)
     state.jobs.make_room()
     name, folder = state.store.new_folder()
@@ -196,7 +189,7 @@ def delete(request: Request, run_id: str) -> None:
 
 @router.get("/runs/{run_id}/report.html", tags=["runs"])
 def report(request: Request, run_id: str, download: bool = False) -> FileResponse:
-    """The report of `mtgauge report`: one file that needs no other."""
+    """The report that mtgauge report writes: one file that needs no other."""
     store = state_of(request).store
     run = store.get(run_id)
     path = store.output(run, "report.html")
@@ -204,9 +197,13 @@ def report(request: Request, run_id: str, download: bool = False) -> FileRespons
         "Content-Security-Policy": f"{run.policy}; {_SANDBOX}",
         "X-Frame-Options": "SAMEORIGIN",
     }
-    kind, name = "text/html; charset=utf-8", f"mtgauge-{run.id}.html"
-    shown = "attachment" if download else "inline"
-    return FileResponse(path, 200, headers, kind, name, content_disposition_type=shown)
+    return FileResponse(
+        path,
+        headers=headers,
+        media_type="text/html; charset=utf-8",
+        filename=f"mtgauge-{run.id}.html",
+        content_disposition_type="attachment" if download else "inline",
+    )
 
 
 @router.get("/runs/{run_id}/{name}", tags=["runs"])

@@ -27,7 +27,7 @@ FIELDS = {
     "metric": "a metric, NAME or NAME:key=value; several",
     "lang": "the language pair, such as de-en",
     "baseline": "the system that others are tested against",
-    "unescape": "`on` undoes HTML escapes",
+    "unescape": "on: undo HTML escapes",
     "title": "what lists call the run",
 }
 SEVERAL = ("file", "translation", "reference", "metric")

@@ -3,6 +3,14 @@ import { $, h } from "/static/page.js";
 
 const wanted = new Map();  // spec: what the user chose; others follow what is usual
 const drawn = new Map();   // spec: {box, card, why}
+const GROUPS = ["A good start", "Others that suit", "These do not suit the texts"];
+const groups = GROUPS.map((title) => {
+  const cards = h("div", { class: "metrics" });
+  const place = h("div", { class: "group", role: "group", "aria-label": title, hidden: true },
+    h("h3", {}, title), cards);
+  $("metrics").append(place);
+  return { place, cards };
+});
 
 export function chosenMetrics() {
   return [...drawn].filter(([, { box }]) => box.checked && !box.disabled).map(([spec]) => spec);
@@ -18,6 +26,13 @@ export function showMetrics(metrics, known) {
     why.textContent = metric.reason ?? "";
     why.hidden = metric.reason === null;
   }
+  const focus = document.activeElement;
+  for (const metric of metrics) {
+    const group = groups[metric.reason !== null ? 2 : metric.usual ? 0 : 1];
+    group.cards.append(drawn.get(metric.spec).card);
+  }
+  for (const { place, cards } of groups) place.hidden = !cards.childElementCount;
+  if (focus !== document.activeElement) focus.focus({ preventScroll: true });  // lost by the move
 }
 
 function draw(metric) {
@@ -25,14 +40,12 @@ function draw(metric) {
   const box = h("input", { type: "checkbox", id, value: metric.spec, "aria-describedby": `${id}-about ${id}-why` });
   box.addEventListener("change", () => wanted.set(metric.spec, box.checked));
   const why = h("p", { class: "why", id: `${id}-why` });
-  const needs = metric.needs.length ? `needs ${metric.needs.join(" and ")}` : "source or reference";
   const badges = h("span", { class: "badges" },
-    h("span", { class: "badge" }, needs),
+    h("span", { class: "badge", title: "what it needs" }, metric.needs_in_words),
     h("span", { class: "badge", title: metric.cost_in_words }, metric.cost_in_words.split(":")[0]),
-    h("span", { class: "badge" }, metric.higher_is_better ? "higher is better" : "lower is better"));
+    h("span", { class: "badge" }, metric.higher_is_better ? "high is good" : "low is good"));
   const card = h("label", { class: "metric", for: id }, box,
     h("b", {}, metric.spec, badges),
     h("p", { id: `${id}-about`, title: metric.meaning }, metric.summary), why);
-  $("metrics").append(card);
-  drawn.set(metric.spec, { box, why });
+  drawn.set(metric.spec, { box, card, why });
 }
