@@ -11,7 +11,9 @@ offering a spec (`mtgauge serve -m bertscore:encoder=FOLDER`).
 from __future__ import annotations
 
 import math
+import threading
 import typing
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +30,9 @@ COSTS = {
     "encoder": "heavy: runs a neural model",
 }
 USUAL = ("bleu", "chrf", "bertscore", "regressor")  # ticked where they suit the texts
+
+
+_RECORDING = threading.Lock()  # warnings are recorded for the whole process
 
 
 class Catalogue:
@@ -73,6 +78,9 @@ def _takes_text(kind: Any) -> bool:
 
 def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[str, Any]:
     metric = registry.load(spec)
+    reason, cautions = None, []
+    if sides is not None:
+        reason, cautions = _judged(metric, Task(sides, lang))
     low, high = (value if math.isfinite(value) else None for value in metric.bounds)
     return {
         "spec": spec,
@@ -86,15 +94,24 @@ def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[st
         "range": [low, high],
         "paper": metric.paper,
         "usual": spec in USUAL,
-        "reason": None if sides is None else _unsuitable(metric, Task(sides, lang)),
+        "reason": reason,
+        "caution": " ".join(cautions) or None,
     }
+
+
+def _judged(metric: Metric, task: Task) -> tuple[str | None, list[str]]:
+    """Why a metric does not suit, and what it warns of where it does."""
+    with _RECORDING, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        reason = _unsuitable(metric, task)
+    return reason, [str(one.message) for one in told] if reason is None else []
 
 
 def _needs(metric: Metric) -> str:
     if metric.needs:
         return " and ".join(sorted(metric.needs, reverse=True))
-    alone = _unsuitable(metric, Task(frozenset(), "de-en")) is None
-    return "translation only" if alone else "source or reference"
+    alone, _ = _judged(metric, Task(frozenset(), "de-en"))
+    return "translation only" if alone is None else "source or reference"
 
 
 def _unsuitable(metric: Metric, task: Task) -> str | None:

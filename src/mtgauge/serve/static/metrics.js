@@ -23,8 +23,8 @@ export function showMetrics(metrics, known) {
     const { box, why } = drawn.get(metric.spec);
     box.disabled = metric.reason !== null;
     box.checked = !box.disabled && (wanted.get(metric.spec) ?? (known && metric.usual));
-    why.textContent = metric.reason ?? "";
-    why.hidden = metric.reason === null;
+    why.textContent = metric.reason ?? metric.caution ?? "";
+    why.hidden = !why.textContent;
   }
   const focus = document.activeElement;
   for (const metric of metrics) {
