@@ -118,6 +118,7 @@ def _bind(host: str, port: int) -> socket.socket:
         bound = socket.socket(info[0], info[1])
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(info[4])
+        bound.listen()  # who comes early waits until the server answers
     except (OSError, OverflowError) as error:
         raise InputError(
             f"{host}, port {port} cannot be opened ({getattr(error, 'strerror', None) or error})",

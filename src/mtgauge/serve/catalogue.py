@@ -42,6 +42,7 @@ class Catalogue:
         self.specs = tuple(specs) or tuple(registry.names())
         for spec in self.specs:
             registry.load(spec)  # a wrong one is refused when the server starts
+        self.entries(frozenset({"source", "reference"}), "de-en")  # cards of models are read now
 
     def entries(self, sides: frozenset[str] | None, lang: str | None) -> list[dict[str, Any]]:
         """All metrics; `reason` says why one does not suit, None if it does. `sides` None: any."""
