@@ -103,20 +103,22 @@ def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -
     if args.translations is None:
         raise UsageError("Which translations? Give -t FILE.")
     files = args.translations, args.source, args.references, args.doc, args.by
-    with Corpus.from_arguments(*files) as corpus:
-        with progress_bar("segments", quiet=args.quiet) as advance:
-            return score_corpus(
-                corpus,
-                specs,
-                args.lang,
-                empty=args.empty,
-                unescape=args.unescape,
-                how=Comparing(not args.no_ci, args.seed, args.baseline),
-                progress=advance,
-                brought=brought(args, corpus),
-                lower=args.lower,
-                keep=keep,
-            )
+    with (
+        Corpus.from_arguments(*files) as corpus,
+        progress_bar("segments", quiet=args.quiet) as advance,
+    ):
+        return score_corpus(
+            corpus,
+            specs,
+            args.lang,
+            empty=args.empty,
+            unescape=args.unescape,
+            how=Comparing(not args.no_ci, args.seed, args.baseline),
+            progress=advance,
+            brought=brought(args, corpus),
+            lower=args.lower,
+            keep=keep,
+        )
 
 
 def metrics_or_usual(args: argparse.Namespace) -> list[str]:
