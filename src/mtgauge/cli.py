@@ -35,6 +35,7 @@ COMMANDS = {
     "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
     "kb": ("mtgauge.commands.kb", "build, inspect and try a knowledge base"),
+    "serve": ("mtgauge.commands.serve", "the web application and its REST interface"),
     "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
 }
 
