@@ -8,8 +8,9 @@ A phrase of the reference (1 to 4 words) is right as often as it stands in the t
 same segment, at most as often as in the reference. Frequency is counted in these references. Words
 are runs of letters and digits in lower case, and characters of scripts without spaces.
 
-How it counts: every n-gram is a number, and `segment * (largest + 1) + n-gram` a cell; counting is
-`numpy.unique` of cells, matching the minimum of two counts of one cell.
+How it counts: every n-gram is a number, made of its first n - 1 words' number and its last word;
+`segment * n-grams + number` is a cell. Counting is `numpy.unique` of cells, matching the minimum of
+two counts of one cell.
 """
 
 from __future__ import annotations
@@ -80,16 +81,26 @@ class Counted:
     def _orders(self) -> list[tuple[IntArray, list[_Cells]]]:
         """By order: the n-grams (rows of word numbers), and the cells of each side."""
         flat = [_flat(side) for side in self._sides]
+        words = np.concatenate([w for w, _ in flat])
+        segments = np.concatenate([at for _, at in flat])
+        sides = np.repeat(np.arange(len(flat)), [len(w) for w, _ in flat])
+        where = sides * len(self._sides[0]) + segments  # a text
+        starts = np.arange(len(words))  # of the runs, in `words`
+        number = words  # of the run at each start
         found = []
         for n in range(1, ORDERS + 1):
-            grams = [_runs(words, segments, n) for words, segments in flat]
-            every = np.concatenate([rows for rows, _ in grams])
-            table, number = np.unique(every, axis=0, return_inverse=True)
-            parts = np.split(number.ravel(), np.cumsum([len(rows) for rows, _ in grams])[:-1])
-            cells = [
-                _Cells(*np.unique(at * len(table) + part, return_counts=True))
-                for (_, at), part in zip(grams, parts, strict=True)
-            ]
+            if n > 1:
+                inside = starts[starts + n <= len(words)]
+                inside = inside[where[inside] == where[inside + n - 1]]
+                shorter = number[np.searchsorted(starts, inside)]
+                starts, number = inside, shorter * len(self._vocabulary) + words[inside + n - 1]
+            kinds, first, number = np.unique(number, return_index=True, return_inverse=True)
+            table = words[starts[first][:, None] + np.arange(n)[None, :]]
+            cells = []
+            for k in range(len(flat)):
+                mine = sides[starts] == k
+                cell = segments[starts[mine]] * len(kinds) + number[mine]
+                cells.append(_Cells(*np.unique(cell, return_counts=True)))
             found.append((table, cells))
         return found
 
@@ -104,7 +115,8 @@ class Counted:
         def by_group(cells: IntArray, counts: IntArray) -> NDArray[np.float64]:
             places = group[cells % max(len(table), 1)]
             known = places >= 0  # words that no reference has belong to no group
-            return np.bincount(places[known], counts[known], minlength=len(FREQUENCIES))
+            totals = np.bincount(places[known], counts[known], minlength=len(FREQUENCIES))
+            return totals.astype(np.float64)
 
         wanted = by_group(reference.cells, reference.counts)
         scores: dict[str, list[float]] = {}
@@ -124,7 +136,7 @@ class Counted:
             {"words right (F1)": {name: [row[k] for k in there] for name, row in scores.items()}},
         )
 
-    def ngrams(self, first: str, second: str, most: int = 12) -> tuple[list[Phrase], list[Phrase]]:
+    def ngrams(self, first: str, second: str, most: int = 10) -> tuple[list[Phrase], list[Phrase]]:
         """Phrases that the first system gets right more often, and those of the second."""
         a, b = self.systems.index(first) + 1, self.systems.index(second) + 1
         rows: list[tuple[int, int, int, tuple[int, ...]]] = []
@@ -147,9 +159,7 @@ class Counted:
         others = self._best([r for r in rows if r[0] < r[1]], most)
         return ours, others
 
-    def _best(
-        self, rows: list[tuple[int, int, int, tuple[int, ...]]], most: int
-    ) -> list[Phrase]:
+    def _best(self, rows: list[tuple[int, int, int, tuple[int, ...]]], most: int) -> list[Phrase]:
         """The largest differences; of phrases inside each other with equal counts, the longest."""
         rows.sort(key=lambda row: (-abs(row[0] - row[1]), -len(row[3]), row[2]))
         kept: list[tuple[int, int, int, tuple[int, ...]]] = []
@@ -175,12 +185,3 @@ def _flat(side: list[list[int]]) -> tuple[IntArray, IntArray]:
     sizes = [len(words) for words in side]
     words = np.array([w for segment in side for w in segment], dtype=np.int64)
     return words, np.repeat(np.arange(len(side)), sizes)
-
-
-def _runs(words: IntArray, segments: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Runs of n words inside a segment, one per row, and the segment of each."""
-    if len(words) < n:
-        return np.zeros((0, n), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    rows = np.lib.stride_tricks.sliding_window_view(words, n)
-    inside = segments[: len(rows)] == segments[n - 1 :]
-    return rows[inside], segments[: len(rows)][inside]

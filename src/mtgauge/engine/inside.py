@@ -3,12 +3,12 @@
     looked_into(result, explain=20)     the result with both; it must have kept its texts
 
 An explanation costs as much as scoring some segments, so only some are explained: half of them
-those on which systems differ most, half those that score lowest, over all metrics.
+those on which the best system and the baseline differ most, half those on which the best scores
+lowest, by the most trusted metric. A report shows segments in this order first.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -18,8 +18,9 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.flags import KINDS, USUAL, Finder
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
+from mtgauge.engine.verdict import most_trusted, served, shown_pair
 from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Task
+from mtgauge.metric import Task
 
 SHARE = 100  # one segment of so many is explained
 FEWEST, MOST = 5, 50
@@ -79,32 +80,18 @@ def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Itera
 
 
 def chosen(result: Result, n: int) -> list[int]:
-    """The segments to explain: those that systems differ on most, and those that score lowest."""
-    if not n:
+    """The segments to explain: where the two systems differ most, and where the first is lowest."""
+    metric = most_trusted(result, [m.spec for m in served(result)])
+    if not n or metric is None:
         return []
-    worth = goodness(result)  # (metrics, systems, segments)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # segments without any score
-        level = np.nanmean(worth, axis=(0, 1))
-        spread = np.nanmean(np.nanmax(worth, axis=1) - np.nanmin(worth, axis=1), axis=0)
-    differing = np.argsort(-np.nan_to_num(spread, nan=-np.inf), kind="stable")
-    lowest = np.argsort(np.nan_to_num(level, nan=np.inf), kind="stable")
-    order = (
-        [int(k) for pair in zip(differing, lowest, strict=True) for k in pair]
-        if len(result.systems) > 1
-        else lowest.tolist()
-    )
-    return list(dict.fromkeys(order))[:n]
-
-
-def goodness(result: Result) -> FloatArray:
-    """Segment scores by metric, system and segment: standardised, higher is better."""
-    tables = []
-    for metric in result.values():
-        if metric.unserved is None:
-            scores = np.stack([metric[name].segments for name in result.systems])
-            known = scores[np.isfinite(scores)]
-            scale = float(known.std()) if len(known) else 0.0
-            centred = (scores - (known.mean() if len(known) else 0.0)) / (scale or 1.0)
-            tables.append(centred if metric.higher_is_better else -centred)
-    return np.stack(tables)
+    first, other = shown_pair(result)
+    sign = 1 if metric.higher_is_better else -1
+    mine, theirs = sign * metric[first].segments, sign * metric[other].segments
+    lowest = [int(k) for k in np.argsort(np.nan_to_num(mine, nan=np.inf), kind="stable")]
+    if first == other:
+        return lowest[:n]
+    gap = np.nan_to_num(np.abs(mine - theirs), nan=-np.inf)
+    differing = [int(k) for k in np.argsort(-gap, kind="stable")]
+    return list(dict.fromkeys([k for pair in zip(differing, lowest, strict=True) for k in pair]))[
+        :n
+    ]

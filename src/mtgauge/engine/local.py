@@ -160,7 +160,7 @@ def score_corpus(
     if not keep:
         return result
     kept = Chunk.joined(texts)
-    slices = by_segments(metrics | theirs, tables, kept, ~skipped)
+    slices = by_segments(metrics | theirs, tables, kept, ~skipped, lang)
     return replace(result, texts=kept, slices=tuple(slices))
 
 

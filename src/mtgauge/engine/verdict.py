@@ -76,7 +76,9 @@ def served(result: Result) -> list[MetricResult]:
 
 def preferences(result: Result, system: str, other: str) -> Preferences:
     """Which metrics prefer which of two systems."""
-    mine, theirs, undecided = [], [], []
+    mine: list[str] = []
+    theirs: list[str] = []
+    undecided: list[str] = []
     i, j = result.systems.index(system), result.systems.index(other)
     for metric in served(result):
         gain = metric[system].score - metric[other].score
@@ -107,6 +109,16 @@ def most_trusted(result: Result, specs: Sequence[str]) -> MetricResult | None:
         return -math.inf if math.isnan(r) else r
 
     return max(metrics, key=agreement, default=None)
+
+
+def shown_pair(result: Result) -> tuple[str, str]:
+    """The two systems that a report compares first: the best, or another, and the baseline."""
+    best = best_system(result)
+    others = [name for name in result.systems if name != result.baseline]
+    if not others:
+        return result.baseline, result.baseline
+    first = best if best is not None else others[0]
+    return (first, others[0]) if first == result.baseline else (first, result.baseline)
 
 
 def needs_person(result: Result, system: str | None, metric: MetricResult | None) -> list[int]:
@@ -144,20 +156,27 @@ def _comparison(result: Result, best: str | None) -> list[str]:
         return [f"Which system is better was not tested: {why}", _ahead(result)]
     if best is None:
         return _undecided(result)
-    lines = []
+    alike: dict[Preferences, list[str]] = {}
     for other in names:
-        if other == best:
-            continue
-        found = preferences(result, best, other)
-        line = f"{best} is better than {other} by {len(found.mine)} of {_metrics(total)}"
-        line += f" ({_list(found.mine)})" if len(found.mine) < total else ""
-        if found.theirs:
-            line += f"; {_list(found.theirs)} {_verb(found.theirs, 'prefer')} {other}"
-        if found.undecided:
-            line += f"; {_list(found.undecided)} {_verb(found.undecided, 'see')} no sure difference"
-        lines.append(line + ".")
+        if other != best:
+            alike.setdefault(preferences(result, best, other), []).append(other)
+    lines = [_preferred(best, others, found, total) for found, others in alike.items()]
     return [f"{best} is the better system." if len(names) == 2 else f"{best} is the best system.",
             *lines, _how_sure(result, best), *_would_notice(result, best)]  # fmt: skip
+
+
+def _preferred(best: str, others: Sequence[str], found: Preferences, total: int) -> str:
+    """Which metrics prefer the best system to these."""
+    whom = _list(others)
+    line = f"{best} is better than {whom} by "
+    if len(found.mine) == total:
+        return line + ("the one metric." if total == 1 else f"all {total} metrics.")
+    line += f"{len(found.mine)} of {_metrics(total)} ({_list(found.mine)})"
+    if found.theirs:
+        line += f"; {_list(found.theirs)} {_verb(found.theirs, 'prefer')} {whom}"
+    if found.undecided:
+        line += f"; {_list(found.undecided)} {_verb(found.undecided, 'see')} no sure difference"
+    return line + "."
 
 
 def _undecided(result: Result) -> list[str]:
@@ -190,10 +209,7 @@ def _how_sure(result: Result, best: str) -> str:
 
 def _would_notice(result: Result, best: str) -> list[str]:
     """What is known of people, at the difference between the best system and the baseline."""
-    other = result.baseline
-    if other == best:
-        known = [name for name in result.systems if name != best]
-        other = known[0]
+    _, other = shown_pair(result)
     specs = preferences(result, best, other).mine
     asked = [s for s in specs if (t := result[s].trust) is not None and not math.isnan(t.slope)]
     metric = most_trusted(result, asked)
@@ -202,11 +218,12 @@ def _would_notice(result: Result, best: str) -> list[str]:
         return [f"Whether people would notice is not known for these metrics and {where}."]
     share, low, high = metric.trust.chance_to_agree(metric[best].score - metric[other].score)
     judged = next(text for least, text in _NOTICE if share >= least)
-    shown = "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+    shown = f"{100 * share:.0f} % of cases ({100 * low:.0f} to {100 * high:.0f} %)"
+    if low > 0.99:
+        shown = "more than 99 % of cases"
     return [
         f"People {judged} the difference to {other}: when two systems differed by so much in "
-        f"{metric.spec}, people preferred the same one in {shown} of cases "
-        f"({100 * low:.0f} to {100 * high:.0f} %)."
+        f"{metric.spec}, people preferred the same one in {shown}."
     ]
 
 
@@ -226,6 +243,8 @@ def _work(result: Result, marked: int, about: str | None) -> str:
     if result.texts is None:
         return "How many segments need a person is not known: the texts are not in this result."
     whose = "of any system" if about is None else f"of {about}"
+    if not marked:
+        return f"No segment {whose} has a warning or an unusually low score."
     one = marked == 1
     return (
         f"{marked:,} of {result.segments:,} segments {whose} {'needs' if one else 'need'} a "

@@ -78,4 +78,3 @@ def render(result: Result, *, explain: int | None = None, title: str | None = No
         segments=packed.segments(result),
         explanations=packed.explanations(result),
     )
-

@@ -31,9 +31,10 @@ def section(result: Result) -> Element | None:
            else "Where it does well"),
         el("p", {"class": "lead"}, "Scores of parts of the test set. A bar is a score, from the "
            "lowest to the highest of its table; small groups say little."),
-        [_group(result, k, each, None if usual is None else usual.spec)
-         for k, each in enumerate(every)],
-        _phrases(result, counted),
+        el("div", {"class": "groups"},
+           [_group(result, k, each, None if usual is None else usual.spec)
+            for k, each in enumerate(every)],
+           _phrases(result, counted)),
         None if any(m.name == "kobe" for m in result.values()) else el(
             "p", {"class": "quiet"},
             "With the metric kobe this page also tells which kinds of names and numbers are lost."),
@@ -59,12 +60,14 @@ def _group(result: Result, k: int, slices: Slices, usual: str | None) -> Element
             ),
         )
     tables = [
-        _table(result, slices, name, {"data-of": f"{k}.{m}", "hidden": None if name == shown else ""})
+        _table(
+            result, slices, name, {"data-of": f"{k}.{m}", "hidden": None if name == shown else ""}
+        )
         for m, name in enumerate(measures)
     ]
     return el(
         "div",
-        {"class": "group"},
+        {"class": "panel"},
         el("h3", {}, f"By {slices.by}", " " if choice is not None else None, choice),
         tables,
     )
@@ -94,21 +97,24 @@ def _table(
     unit = el("th", {"scope": "col", "class": "size"}, slices.unit)
     return el(
         "div",
-        {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": f"By {slices.by}"}
-        | attributes,
+        {
+            **attributes,
+            "class": "scroll",
+            "tabindex": "0",
+            "role": "region",
+            "aria-label": f"By {slices.by}",
+        },
         el(
             "table",
             {"class": "bars"},
             el("caption", {"class": "unseen"}, f"{measure} by {slices.by}"),
-            el("thead", {}, el("tr", {}, el("th", {"scope": "col"}, slices.by), unit, heads)),
+            el("thead", {}, el("tr", {}, el("td", {}), unit, heads)),
             el("tbody", {}, rows),
         ),
     )
 
 
-def _cell(
-    x: float, low: float, high: float, places: int, k: int, *, is_best: bool
-) -> Element:
+def _cell(x: float, low: float, high: float, places: int, k: int, *, is_best: bool) -> Element:
     if not math.isfinite(x):
         return el("td", {}, "–")
     share = 8 + 92 * ((x - low) / (high - low) if high > low else 1.0)
@@ -123,7 +129,7 @@ def _cell(
 
 
 def _phrases(result: Result, counted: Counted | None) -> list[Element]:
-    """Phrases that one of two systems gets right and the other wrong, for each against the first."""
+    """Phrases that one of two systems gets right and the other wrong, each against the baseline."""
     if counted is None:
         return []
     blocks = []
@@ -134,7 +140,7 @@ def _phrases(result: Result, counted: Counted | None) -> list[Element]:
         blocks.append(
             el(
                 "div",
-                {"class": "group"},
+                {"class": "panel"},
                 el("h3", {}, f"Phrases: {other} against {result.baseline}"),
                 el("p", {"class": "quiet"}, "Phrases of the reference that one system has more "
                    "often in the right segment than the other. A click shows where."),
@@ -149,7 +155,12 @@ def _phrases(result: Result, counted: Counted | None) -> list[Element]:
 
 
 def _phrase_table(
-    result: Result, caption: str, phrases: Sequence[Phrase], names: tuple[str, str], *, swapped: bool
+    result: Result,
+    caption: str,
+    phrases: Sequence[Phrase],
+    names: tuple[str, str],
+    *,
+    swapped: bool,
 ) -> Element:
     if not phrases:
         return el("p", {}, caption, ": none.")
@@ -165,9 +176,7 @@ def _phrase_table(
         )
         for p in phrases
     ]  # fmt: skip
-    heads = [
-        el("th", {"scope": "col", "class": colour(result.systems.index(n))}, n) for n in names
-    ]
+    heads = [el("th", {"scope": "col", "class": colour(result.systems.index(n))}, n) for n in names]
     return el(
         "div",
         {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption},

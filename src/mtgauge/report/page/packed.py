@@ -21,7 +21,7 @@ import numpy as np
 
 from mtgauge.engine.result import MetricResult, Result
 from mtgauge.engine.slices import lengths
-from mtgauge.engine.verdict import Verdict, most_trusted, served
+from mtgauge.engine.verdict import Verdict, most_trusted, served, shown_pair
 from mtgauge.metric import Explanation
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import visible
@@ -46,6 +46,7 @@ def script_json(content: Any) -> str:
 def facts(result: Result, verdict: Verdict) -> str:
     """What the script must know before any segment is shown."""
     usual = most_trusted(result, [m.spec for m in served(result)])
+    first, other = shown_pair(result)
     side, _ = lengths(result.texts) if result.texts is not None else ("", [])
     return script_json(
         {
@@ -53,7 +54,7 @@ def facts(result: Result, verdict: Verdict) -> str:
             "segments": result.segments,
             "systems": [visible(name) for name in result.systems],
             "baseline": result.systems.index(result.baseline),
-            "best": None if verdict.best is None else result.systems.index(verdict.best),
+            "pair": [result.systems.index(first), result.systems.index(other)],
             "metrics": [_metric(m) for m in result.values()],
             "usual": 0 if usual is None else list(result).index(usual.spec),
             "person": list(verdict.needs_person),

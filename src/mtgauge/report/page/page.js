@@ -153,10 +153,8 @@
   const box = document.getElementById("browser");
   const KINDS = ["empty", "copy", "wrong-language", "lost-numbers", "invented-number", "lost-entity"];
   const several = facts.systems.length > 1;
-  const first = facts.best ?? (several ? (facts.baseline === 0 ? 1 : 0) : 0);
   const state = {
-    query: "", metric: facts.usual, system: first,
-    other: several ? (first === facts.baseline ? (facts.baseline + 1) % facts.systems.length : facts.baseline) : 0,
+    query: "", metric: facts.usual, system: facts.pair[0], other: facts.pair[1],
     sort: several ? 3 : 1, kinds: new Set(), person: false, explained: false,
     lowest: "", highest: "", shortest: "", longest: "", gap: "", columns: facts.columns.map(() => ""), page: 0,
   };
@@ -321,8 +319,9 @@
     const systems = [...new Set(found.map((one) => one.s))];
     const metrics = [...new Set(found.map((one) => one.m))];
     let s = systems.includes(state.system) ? state.system : systems[0];
-    const drawn = found.find((one) => one.s === s && one.m === state.metric && one.explanation.links)
-      || found.find((one) => one.s === s && one.explanation.matrix) || found.find((one) => one.s === s);
+    const asked = (one) => one.s === s && one.m === state.metric && (one.explanation.matrix || state.metric !== facts.usual);
+    const drawn = found.find(asked) || found.find((one) => one.s === s && one.explanation.matrix)
+      || found.find((one) => one.s === s);
     let m = drawn.m;
     const body = el("div", {});
     const draw = () => {
@@ -388,16 +387,16 @@
   function arcs(found, sides) {
     const step = 21, top = 26;
     const width = Math.max(260, Math.min(520, box.clientWidth - 60));
-    const longest = (list) => Math.max(...list.map((word) => word.length));
+    const longest = (list) => Math.max(11, ...list.map((word) => word.length));
     const total = longest(found.left) + longest(found.right);
-    const room = Math.min(width * 0.62, total * 7.6);
+    const room = Math.min(width * 0.7, total * 8);
     const [x, y] = [room * longest(found.left) / total, width - room * longest(found.right) / total];
     const height = top + step * Math.max(found.left.length, found.right.length) + 6;
     const most = Math.max(...found.links.map((link) => link[2]));
     const costs = found.links.map((link) => link[3] ?? 0);
     const dearest = Math.max(...costs);
     const at = (list, k) => top + step * (k + 0.5) + (step * (Math.max(found.left.length, found.right.length) - list.length)) / 2;
-    const cut = (word, space) => (word.length * 7.6 > space ? word.slice(0, Math.max(3, Math.floor(space / 7.6) - 1)) + "…" : word);
+    const cut = (word, space) => (word.length * 8 > space + 4 ? word.slice(0, Math.max(3, Math.floor(space / 8) - 1)) + "…" : word);
     const lines = found.links.map(([i, j, weight, cost]) => {
       const [a, b] = [at(found.left, i), at(found.right, j)];
       const level = dearest ? (cost ?? 0) / dearest : 0;

@@ -34,8 +34,9 @@ def arrow(metric: MetricResult) -> str:
 
 def name_of(result: Result, system: str) -> list[str | Element]:
     """A system's name; the baseline is marked."""
-    several = len(result.systems) > 1 and system == result.baseline
-    return [system, *([" ", el("small", {"class": "quiet"}, "baseline")] if several else [])]
+    if len(result.systems) == 1 or system != result.baseline:
+        return [system]
+    return [system, " ", el("small", {"class": "quiet"}, "baseline")]
 
 
 def section(result: Result) -> Element:
@@ -54,7 +55,9 @@ def _legend(result: Result) -> str:
     text = "↑ higher is better, ↓ lower is better."
     some = next(iter(served(result)[0].values()))
     if some.ci is not None:
-        text += " A dot is a score, the line its 95 % interval: where it would lie with other texts."
+        text += (
+            " A dot is a score, the line its 95 % interval: where it would lie with other texts."
+        )
     if served(result)[0].tests is not None:
         text += f" ★ differs from {result.baseline} by more than chance."
     return text

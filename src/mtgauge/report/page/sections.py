@@ -109,7 +109,11 @@ def segments(result: Result) -> Element:
 
 
 def _about_segments(result: Result, explained: int) -> str:
-    told = "Words that the reference lacks are marked." if result.texts and result.texts.references else ""
+    told = (
+        "Words that the reference lacks are marked."
+        if result.texts and result.texts.references
+        else ""
+    )
     some = (
         f"{explained} of {result.segments:,} segments have an explanation: those on which systems "
         "differ most, and those that score lowest."
@@ -170,7 +174,9 @@ def _trust(result: Result, metric: MetricResult) -> str:
     if result.lang is None:
         return "How far it agrees with people is not told: the run has no language pair."
     if metric.trust is None:
-        return f"Nothing is known of its agreement with people for {result.lang} and these settings."
+        return (
+            f"Nothing is known of its agreement with people for {result.lang} and these settings."
+        )
     return f"How far to trust it: {metric.trust.sentence(result.lang)}."
 
 
