@@ -79,9 +79,7 @@ def _takes_text(kind: Any) -> bool:
 
 def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[str, Any]:
     metric = registry.load(spec)
-    reason, cautions = None, []
-    if sides is not None:
-        reason, cautions = _judged(metric, Task(sides, lang))
+    reason, cautions = (None, []) if sides is None else _judged(metric, Task(sides, lang))
     low, high = (value if math.isfinite(value) else None for value in metric.bounds)
     return {
         "spec": spec,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mtgauge.serve.guard import COOKIE, is_token, session
 from mtgauge.serve.rest import state_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_EXAMPLE = resources.files("mtgauge") / "data" / "example" / "de-en.tsv"
 _templates = Jinja2Templates(Path(__file__).parent / "templates")
 _templates.env.globals["version"] = __version__
 
@@ -41,6 +43,12 @@ def home(request: Request) -> Response:
 def run(request: Request, run_id: str) -> Response:
     """One run: its progress, then its report."""
     return show(request, "run.html", run=state_of(request).store.get(run_id).public())
+
+
+@router.get("/example.tsv")
+def example() -> Response:
+    """Three systems from German into English, to try the form with."""
+    return Response(_EXAMPLE.read_bytes(), media_type="text/tab-separated-values")
 
 
 @router.get("/docs")
