@@ -236,7 +236,7 @@ def test_what_is_wrong_with_texts_is_told_by_the_run(client, files, fields, mess
     status = wait(client, answer.json()["id"])
     assert status["state"] == "failed"
     assert any(part in status["error"] for part in message.split("|")), status["error"]
-    assert str(client.app.state.settings.state) not in status["error"]
+    assert str(client.app.state.mtgauge.settings.state) not in status["error"]
 
 
 def test_too_many_segments_are_refused(client):

@@ -65,7 +65,7 @@ def ask_token(request: Request) -> Response:
 @router.post("/login")
 async def login(request: Request) -> Response:
     """A cookie for the token; a wrong one takes a while, so that guessing does."""
-    token = request.app.state.settings.token
+    token = state_of(request).settings.token
     async with request.form(max_files=0, max_fields=5) as form:
         given = str(form.get("token", "")).strip()
     if token is None:
