@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -11,46 +10,29 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
+import httpx
 import pytest
 
 from mtgauge.cli import main
-from web_server import EXAMPLE
+from web_server import SLOW, submit, wait
 
 
 @contextlib.contextmanager
 def serving(folder, *options):
-    """A server: its process and its address; it is interrupted at the end, if it is still there."""
+    """A server: its process and a client; it is interrupted at the end, if it is still there."""
     command = [sys.executable, "-m", "mtgauge", "serve", "--port", "0", "--state", str(folder)]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
     try:
         found = re.search(r"http://\S+", process.stderr.readline())
         assert found is not None
-        yield process, found.group()
+        with httpx.Client(base_url=found.group(), timeout=60) as client:
+            yield process, client
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         process.wait(timeout=30)
         process.stderr.close()
-
-
-def get(address, **headers):
-    with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
-        return json.loads(answer.read())
-
-
-def submit(address, metrics, times):
-    head, *body = EXAMPLE.splitlines(keepends=True)
-    fields = [("translation", b"e.tsv"), ("lang", b"de-en"), *(("metric", m) for m in metrics)]
-    parts = [b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (k.encode(), v)
-             for k, v in fields]  # fmt: skip
-    file = b'--b\r\nContent-Disposition: form-data; name="file"; filename="e.tsv"\r\n\r\n'
-    data = b"".join(parts) + file + head + b"".join(body) * times + b"\r\n--b--\r\n"
-    kind = {"Content-Type": "multipart/form-data; boundary=b"}
-    with urllib.request.urlopen(urllib.request.Request(f"{address}runs", data, kind)) as answer:
-        return json.loads(answer.read())["id"]
 
 
 def children(pid):
@@ -76,12 +58,10 @@ def is_there(pid):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads the list of processes (Linux)")
 def test_a_server_that_is_killed_leaves_no_process_and_its_runs_are_found_again(tmp_path):
-    with serving(tmp_path) as (process, address):
-        slow = [b"regressor", b"xmoverscore", b"bertscore"]
-        run = submit(address, slow, 300)
-        while get(f"{address}runs/{run}")["stage"] != "loading models":
-            time.sleep(0.05)
-        waiting = submit(address, [b"chrf"], 1)
+    with serving(tmp_path) as (process, client):
+        run = submit(client, SLOW, times=300)
+        wait(client, run, ["running"], stage="loading models")
+        waiting = submit(client)
         workers = children(process.pid)
         assert len(workers) >= 2
         process.kill()
@@ -90,12 +70,9 @@ def test_a_server_that_is_killed_leaves_no_process_and_its_runs_are_found_again(
         while any(map(is_there, workers)) and time.monotonic() < until:
             time.sleep(0.1)
         assert [pid for pid in workers if is_there(pid)] == []
-    with serving(tmp_path) as (process, address):
-        assert "The server stopped" in get(f"{address}runs/{run}")["error"]
-        until = time.monotonic() + 60
-        while get(f"{address}runs/{waiting}")["state"] != "done" and time.monotonic() < until:
-            time.sleep(0.1)
-        assert get(f"{address}runs/{waiting}")["state"] == "done"
+    with serving(tmp_path) as (process, client):
+        assert "The server stopped" in client.get(f"/runs/{run}").json()["error"]
+        assert wait(client, waiting)["state"] == "done"
         process.terminate()
         assert process.wait(timeout=30) == 130
         assert "Traceback" not in process.stderr.read()
@@ -103,22 +80,21 @@ def test_a_server_that_is_killed_leaves_no_process_and_its_runs_are_found_again(
 
 def test_limits_and_token_reach_the_server(tmp_path):
     options = ["--token", "correct horse", "--max-upload", "1", "-m", "chrf"]
-    with serving(tmp_path, *options) as (_, address):
-        with pytest.raises(urllib.error.HTTPError, match="401"):
-            get(f"{address}metrics")
-        right = {"Authorization": "Bearer correct horse"}
-        assert [m["spec"] for m in get(f"{address}metrics", **right)] == ["chrf"]
-        request = urllib.request.Request(f"{address}score", b"x" * (1 << 20) + b"x", right)
-        with pytest.raises((urllib.error.URLError, ConnectionError)):
-            urllib.request.urlopen(request)
-        assert get(f"{address}runs", **right) == []
-        busy = address.rstrip("/").rpartition(":")[2]
+    with serving(tmp_path, *options) as (_, client):
+        assert client.get("/metrics").status_code == 401
+        client.headers["authorization"] = "Bearer correct horse"
+        assert [m["spec"] for m in client.get("/metrics").json()] == ["chrf"]
+        large = iter([b"x" * (1 << 19)] * 3)
+        with contextlib.suppress(httpx.TransportError):  # the server may hang up on it
+            assert client.post("/score", content=large).status_code == 413
+        assert client.get("/runs").json() == []
+        port = str(client.base_url.port)
         done = subprocess.run(
-            [sys.executable, "-m", "mtgauge", "serve", "--port", busy, "--state", tmp_path / "b"],
+            [sys.executable, "-m", "mtgauge", "serve", "--port", port, "--state", tmp_path / "b"],
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 3
-        assert f"port {busy} cannot be opened" in done.stderr
+        assert f"port {port} cannot be opened" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def _bind(host: str, port: int) -> socket.socket:
         raise UsageError(f"--port is between 0 and 65535, not {port}.")
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(info[0], info[1])
+        bound = socket.socket(*info[:3])  # named TCP: asyncio sends small answers without delay
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(info[4])
         bound.listen()  # who comes early waits until the server answers
