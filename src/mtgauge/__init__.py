@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from mtgauge.engine.local import score
     from mtgauge.registry import load
     from mtgauge.report.api import meta, probe
+    from mtgauge.report.notebook import compare
 
 __all__ = [
     "Judgements",
     "Segments",
     "__version__",
+    "compare",
     "explain",
     "load",
     "meta",
@@ -38,11 +40,13 @@ __all__ = [
 _HOMES = {
     "Judgements": "mtgauge.data.judgements",
     "Segments": "mtgauge.data.segments",
+    "compare": "mtgauge.report.notebook",
     "explain": "mtgauge.engine.explain",
     "load": "mtgauge.registry",
     "meta": "mtgauge.report.api",
     "probe": "mtgauge.report.api",
     "score": "mtgauge.engine.local",
+    "show": "mtgauge.report.notebook",  # how results show themselves
 }
 
 

@@ -27,6 +27,15 @@ def write(path: Path, content: str | bytes) -> None:
     write_with(path, lambda stream: stream.write(data))
 
 
+def append(path: Path, text: str) -> None:
+    """Add text to the end of a file that others write to as well."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
 def write_with(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     """Write a file with a function that fills a binary stream."""
     try:
@@ -36,11 +45,15 @@ def write_with(path: Path, fill: Callable[[BinaryIO], object]) -> None:
         else:
             _replace(path, fill)
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or error})",
-            file=path,
-            remedy="Choose another place; what was printed holds.",
-        ) from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot be written ({error.strerror or error})",
+        file=path,
+        remedy="Choose another place; what was printed holds.",
+    )
 
 
 def _replace(path: Path, fill: Callable[[BinaryIO], object]) -> None:

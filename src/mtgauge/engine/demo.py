@@ -16,13 +16,18 @@ from typing import Any
 
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
+from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score_corpus
-from mtgauge.engine.result import Result, number
+from mtgauge.engine.result import Explained, Result, number
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import InputError, ResourceError
 
 PAIRS = ("de-en", "ru-en")
-DEMO_METRICS = ("bleu", "chrf", "ter")
+DEMO_PAIR = "de-en"
+WITH_REFERENCE = ("bleu", "chrf", "std", "bertscore", "regressor")
+WITHOUT_REFERENCE = ("xmoverscore", "kobe", "regressor:view=hyp+src")
+EXPLAINED = "xmoverscore"  # the metric whose explanation the demo prints
+_EXPLAINED_SEGMENTS = 3  # in the demo's report
 _FOLDER = resources.files("mtgauge") / "data" / "example"
 TOLERANCE = 1e-6  # of surface metrics; encoders state a larger one, since processors differ
 
@@ -32,8 +37,18 @@ def example(lang: str) -> Corpus:
     return Corpus.from_arguments([str(_FOLDER / f"{lang}.tsv")], None, [])
 
 
-def demo(metrics: tuple[str, ...] = DEMO_METRICS) -> dict[str, Result]:
-    return {lang: score_corpus(example(lang), metrics, lang) for lang in PAIRS}
+def demo(metrics: tuple[str, ...] = (*WITH_REFERENCE, *WITHOUT_REFERENCE)) -> Result:
+    """The example under these metrics, with warnings and some explanations."""
+    result = score_corpus(example(DEMO_PAIR), metrics, DEMO_PAIR, keep=True)
+    return looked_into(result, _EXPLAINED_SEGMENTS)
+
+
+def shown_explanation(result: Result) -> Explained | None:
+    """The explanation to show: of the segment that systems differ on most, of the worst of them."""
+    first = [one for one in result.explained if one.segment == result.explained[0].segment]
+    mine = [one for one in first if one.spec == EXPLAINED] or first
+    sign = {spec: 1 if metric.higher_is_better else -1 for spec, metric in result.items()}
+    return min(mine, key=lambda one: sign[one.spec] * one.explanation.score, default=None)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
+from mtgauge.engine.slices import by_segments
 from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.engine.trust import known
 from mtgauge.errors import InputError, UsageError
@@ -53,6 +54,7 @@ def score(
     documents: Sequence[str] | None = None,
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
+    by: Mapping[str, Sequence[str]] | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -64,14 +66,15 @@ def score(
     tested against `baseline`, the first one by default; `documents[i]` names the document of
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
-    better.
+    better. `by` groups segments, {"domain": ["news", ...]}: reports show scores of every group.
     """
-    corpus = Corpus.from_lists(hypotheses, sources, references, documents)
+    corpus = Corpus.from_lists(hypotheses, sources, references, documents, by)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
     return score_corpus(
-        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought, lower=lower
-    )
+        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought,
+        lower=lower, keep=True,
+    )  # fmt: skip
 
 
 def score_corpus(
@@ -85,8 +88,12 @@ def score_corpus(
     progress: Callable[[int], object] | None = None,
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
+    keep: bool = False,
 ) -> Result:
-    """What `score` and the command line share."""
+    """What `score` and the command line share.
+
+    `keep` keeps the texts and scores groups of segments: what a report is made of.
+    """
     how = how or Comparing()
     names = tuple(corpus.systems)
     baseline = how.base_of(names)
@@ -109,12 +116,15 @@ def score_corpus(
     watch = checks.Watch(lang, strangers)
     gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
+    texts: list[Chunk] = []
     n = 0
     for chunk in corpus.chunks(CHUNK):
         watch.look(chunk.systems, chunk.sources, chunk.references)
         if unescape:
-            chunk = _unescaped(chunk)
+            chunk = chunk.unescaped()
         blank.append(_blank(chunk, empty, corpus, n))
+        if keep:
+            texts.append(chunk)
         batch = _stack(chunk, lang)
         for spec, ready in metrics.items():
             found = ready.metric.rows(batch)
@@ -134,7 +144,7 @@ def score_corpus(
         spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
     }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
-    return Result(
+    result = Result(
         {spec: results[spec] for spec in (*specs, *theirs)},
         names,
         n,
@@ -147,6 +157,11 @@ def score_corpus(
         corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
         _untested(names, how, n if documents is None else len(set(documents))),
     )
+    if not keep:
+        return result
+    kept = Chunk.joined(texts)
+    slices = by_segments(metrics | theirs, tables, kept, ~skipped, lang)
+    return replace(result, texts=kept, slices=tuple(slices))
 
 
 def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
@@ -176,17 +191,6 @@ def _unserved(spec: str, reason: str, names: tuple[str, ...], n: int) -> MetricR
     systems = {name: SystemScore(math.nan, np.full(n, np.nan)) for name in names}
     return MetricResult(
         metric.name, spec, sign(metric), metric.higher_is_better, systems, unserved=reason
-    )
-
-
-def _unescaped(chunk: Chunk) -> Chunk:
-    undo = checks.unescape
-    return Chunk(
-        {name: [undo(t) for t in texts] for name, texts in chunk.systems.items()},
-        None if chunk.sources is None else [undo(t) for t in chunk.sources],
-        None
-        if chunk.references is None
-        else [tuple(undo(t) for t in row) for row in chunk.references],
     )
 
 

@@ -12,11 +12,11 @@ that cell: `serve` sorts a list of specs into those that are ready and those tha
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mtgauge import registry
+from mtgauge.data.corpus import digest
 from mtgauge.encode.load import current_settings
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.metric import Metric, Task
@@ -61,7 +61,7 @@ def make_ready(
         if references is None:
             raise UsageError(f"{name} learns from all references of a test set: none are here.")
         texts = list(references())
-        corpus = corpus_digest(texts)
+        corpus = digest(texts)
         metric.fit(texts)
     told = {"refs": str(number)} if "reference" in metric.needs else {}
     told |= {"lang": task.lang or "none", **(facts or {})}
@@ -107,15 +107,6 @@ def check_device(metrics: Iterable[Metric]) -> None:
     raise UsageError(
         f"--device {device} would do nothing: {names} runs on the CPU only. Leave it out."
     )
-
-
-def corpus_digest(texts: Iterable[str]) -> str:
-    """A short name for the texts that a metric is fitted on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
 
 
 def _refuse_missing(spec: str, missing: frozenset[str]) -> None:

@@ -157,7 +157,7 @@ class Kobe(PresetMetric):
     def statistics(self, batch: Segments) -> FloatArray:
         weights = self._weights()
         rows = np.zeros((len(batch), 3))
-        for row, found in zip(rows, self._agreements(batch), strict=True):
+        for row, found in zip(rows, self.agreements(batch), strict=True):
             kept = sum(weights.get(s.category, 1.0) for s, _ in found.matched)
             lost = sum(weights.get(m.category, 1.0) for m in found.lost)
             mine = sum(weights.get(t.category, 1.0) for _, t in found.matched)
@@ -193,21 +193,21 @@ class Kobe(PresetMetric):
         alone = segment.take([0])
         score = float(self.segment_score(self.statistics(alone))[0])
         return explain_entities(
-            self.name, score, self.against, self._agreements(alone)[0], self._pair(alone),
+            self.name, score, self.against, self.agreements(alone)[0], self._pair(alone),
             self._facts,
         )  # fmt: skip
 
     def categories(self, batch: Segments) -> dict[str, tuple[int, int]]:
         """{category: (matches, source entities)}: which kinds of entity are lost."""
         table: dict[str, list[int]] = {}
-        for found in self._agreements(batch):
+        for found in self.agreements(batch):
             for mention, _ in found.matched:
                 table.setdefault(mention.category, [0, 0])[0] += 1
             for mention in [s for s, _ in found.matched] + found.lost:
                 table.setdefault(mention.category, [0, 0])[1] += 1
         return {category: (m, s) for category, (m, s) in sorted(table.items())}
 
-    def _agreements(self, batch: Segments) -> list[Agreement]:
+    def agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""
         given, lang = self._given(batch), self._pair(batch)
         mine, theirs = self._sides(given, lang[0]), self._sides(batch.hypotheses, lang[1])
@@ -229,6 +229,11 @@ class Kobe(PresetMetric):
                 mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
+
+    def mentions(self, texts: Sequence[str], lang: str) -> list[list[Mention]]:
+        """What each text mentions by the knowledge base, weak mentions too."""
+        held = self._sides(texts, lang)
+        return [held[text].mentions for text in texts]
 
     def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
         """Without what could not have been found: no name in the target's language, none by sound.

@@ -93,6 +93,22 @@ def untranslated_share(
     return np.array([found[row] for row in rows], dtype=np.float64)
 
 
+def copied_share(
+    sources: Sequence[str], hypotheses: Sequence[str], pair: LanguagePair
+) -> language.FloatArray:
+    """The first question alone: how much of every segment was copied from its source.
+
+    >>> house = "Das ist ein kleines Haus am See."
+    >>> pair = LanguagePair.parse("de-en")
+    >>> copied_share([house, house], [house, "C'est une petite maison."], pair)
+    array([1., 0.])
+    """
+    judge = _Judge(pair, MARGINS, basis(pair) == "identification")
+    found = judge.copied(list(zip(sources, hypotheses, strict=True)))
+    shares = np.array([found.get(i, 0.0) for i in range(len(hypotheses))])
+    return np.where(shares >= FAINTEST, shares, 0.0)
+
+
 def is_foreign(texts: Sequence[str], expected: Language) -> NDArray[np.bool_]:
     """For every text of a column whether it is surely not in the language it is said to be in.
 
@@ -133,7 +149,7 @@ class _Judge:
 
     def shares(self, rows: Sequence[tuple[str, str]]) -> list[float]:
         shares = [self._in_other_script(text) for _, text in rows]
-        for i, share in self._copied(rows).items():
+        for i, share in self.copied(rows).items():
             shares[i] = max(shares[i], share)
         rest = [i for i, share in enumerate(shares) if share < _WHOLE]
         for i in self._in_another_language([rows[i] for i in rest]):
@@ -160,7 +176,7 @@ class _Judge:
         scripts = self.pair.target.scripts
         return not scripts or own_letter(scripts).search(text) is not None
 
-    def _copied(self, rows: Sequence[tuple[str, str]]) -> dict[int, float]:
+    def copied(self, rows: Sequence[tuple[str, str]]) -> dict[int, float]:
         source, target = self.pair.source.base, self.pair.target.base
         if source == target:  # a paraphrase, or simplified text
             return {}
