@@ -15,7 +15,7 @@ import pytest
 
 import mtgauge
 from hostile import HOSTILE
-from mtgauge.engine.flags import Flag
+from mtgauge.engine.flags import Flag, Flags
 from mtgauge.engine.inside import looked_into
 from mtgauge.engine.verdict import verdict
 from mtgauge.metric import Explanation, Finding, Link
@@ -241,7 +241,7 @@ def hostile_result():
         systems, list(HOSTILE), [*HOSTILE[1:], HOSTILE[0]], metrics=["chrf"], lang="de-en",
         by={HOSTILE[0]: list(HOSTILE), HOSTILE[4]: list(HOSTILE)}, ci=False,
     )  # fmt: skip
-    flags = {name: [(Flag("copy", text),) for text in HOSTILE] for name in HOSTILE}
+    flags: dict[str, list[Flags]] = {n: [(Flag("copy", t),) for t in HOSTILE] for n in HOSTILE}
     return replace(
         found, flags=flags, warnings=tuple(HOSTILE), lang="de-en",
         files={"systems": dict(zip(HOSTILE, HOSTILE, strict=True)), "source": HOSTILE[0],
