@@ -318,10 +318,11 @@
     }
     const systems = [...new Set(found.map((one) => one.s))];
     const metrics = [...new Set(found.map((one) => one.m))];
-    let s = systems.includes(state.system) ? state.system : systems[0];
+    const worth = (x) => goodness(state.metric, score(data, state.metric, x, k));
+    let s = systems.reduce((worst, x) => (worth(x) < worth(worst) ? x : worst));
     const asked = (one) => one.s === s && one.m === state.metric && (one.explanation.matrix || state.metric !== facts.usual);
-    const drawn = found.find(asked) || found.find((one) => one.s === s && one.explanation.matrix)
-      || found.find((one) => one.s === s);
+    const moved = (one) => one.s === s && one.explanation.matrix && String(one.explanation.left) !== String(one.explanation.right);
+    const drawn = found.find(asked) || found.find(moved) || found.find((one) => one.s === s);
     let m = drawn.m;
     const body = el("div", {});
     const draw = () => {
