@@ -125,6 +125,15 @@ def test_text_and_warnings_filter(driver, address) -> None:
     assert faults(driver) == []
 
 
+def test_differences_are_marked(driver, address) -> None:
+    opened(driver, address)
+    driver.find_element("id", "search").send_keys("#6")
+    marks = driver.find_elements("css selector", ".lines mark")
+    told = {(mark.text, mark.get_attribute("title")) for mark in marks}
+    assert ("checked", "for: reviewed") in told  # by careful
+    assert ("‸", "missing: reviewed") in told  # by rough
+
+
 def test_orders(driver, address) -> None:
     opened(driver, address)
     choose(driver, "Order", "order of the test set")
