@@ -14,13 +14,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
+from mtgauge.engine.explain import explain
 from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Explained, Result, number
 from mtgauge.engine.summary import Comparing
-from mtgauge.errors import InputError, ResourceError
+from mtgauge.errors import InputError, ResourceError, UsageError
 
 PAIRS = ("de-en", "ru-en")
 DEMO_PAIR = "de-en"
@@ -44,11 +47,23 @@ def demo(metrics: tuple[str, ...] = (*WITH_REFERENCE, *WITHOUT_REFERENCE)) -> Re
 
 
 def shown_explanation(result: Result) -> Explained | None:
-    """The explanation to show: of the segment that systems differ on most, of the worst of them."""
-    first = [one for one in result.explained if one.segment == result.explained[0].segment]
-    mine = [one for one in first if one.spec == EXPLAINED] or first
-    sign = {spec: 1 if metric.higher_is_better else -1 for spec, metric in result.items()}
-    return min(mine, key=lambda one: sign[one.spec] * one.explanation.score, default=None)
+    """The worst translation of the segment on which systems differ most, explained.
+
+    By the metric that the demo explains, else by the first; None where it has no explanation.
+    """
+    metric = result[EXPLAINED] if EXPLAINED in result else next(iter(result.values()))
+    texts = result.texts
+    assert texts is not None
+    worth = np.stack([system.segments for system in metric.values()])
+    worth = np.nan_to_num(worth if metric.higher_is_better else -worth)
+    segment = int(np.argmax(np.ptp(worth, axis=0)))
+    system = list(metric)[int(np.argmin(worth[:, segment]))]
+    lines = texts.systems[system], texts.sources, texts.references
+    try:
+        found = explain(*lines, metric.spec, result.lang, segment=segment + 1)
+    except UsageError:
+        return None
+    return Explained(metric.spec, system, segment, found)
 
 
 @dataclass(frozen=True)
