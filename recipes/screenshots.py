@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from mtgauge.data.output import write
 from mtgauge.engine.demo import demo
@@ -26,7 +27,7 @@ ASSETS = ROOT / "docs" / "assets"
 SCALE = 0.8
 
 
-def shoot(driver, name: str, top: int, height: int) -> None:
+def shoot(driver: Any, name: str, top: int, height: int) -> None:
     """A part of the page, from `top` pixels on."""
     width = driver.execute_script("return document.documentElement.clientWidth")
     clip = {"x": 0, "y": top, "width": width, "height": height, "scale": SCALE}
@@ -35,7 +36,7 @@ def shoot(driver, name: str, top: int, height: int) -> None:
     (ASSETS / f"{name}.png").write_bytes(base64.b64decode(picture))
 
 
-def top_of(driver, selector: str) -> int:
+def top_of(driver: Any, selector: str) -> int:
     script = "return document.querySelector(arguments[0]).getBoundingClientRect().top + scrollY"
     return int(driver.execute_script(script, selector))
 

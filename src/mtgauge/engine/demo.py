@@ -14,8 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import explain
@@ -30,6 +28,7 @@ DEMO_PAIR = "de-en"
 WITH_REFERENCE = ("bleu", "chrf", "std", "bertscore", "regressor")
 WITHOUT_REFERENCE = ("xmoverscore", "kobe", "regressor:view=hyp+src")
 EXPLAINED = "xmoverscore"  # the metric whose explanation the demo prints
+_FAULT = ("rough", 1)  # of which translation: system, and segment from 0
 _EXPLAINED_SEGMENTS = 3  # in the demo's report
 _FOLDER = resources.files("mtgauge") / "data" / "example"
 TOLERANCE = 1e-6  # of surface metrics; encoders state a larger one, since processors differ
@@ -47,23 +46,19 @@ def demo(metrics: tuple[str, ...] = (*WITH_REFERENCE, *WITHOUT_REFERENCE)) -> Re
 
 
 def shown_explanation(result: Result) -> Explained | None:
-    """The worst translation of the segment on which systems differ most, explained.
+    """A translation that says fourteen for forty, explained by a metric that needs no reference.
 
-    By the metric that the demo explains, else by the first; None where it has no explanation.
+    Without that metric the first one explains; None where it has no explanation.
     """
-    metric = result[EXPLAINED] if EXPLAINED in result else next(iter(result.values()))
-    texts = result.texts
+    spec = EXPLAINED if EXPLAINED in result else next(iter(result))
+    texts, (system, segment) = result.texts, _FAULT
     assert texts is not None
-    worth = np.stack([system.segments for system in metric.values()])
-    worth = np.nan_to_num(worth if metric.higher_is_better else -worth)
-    segment = int(np.argmax(np.ptp(worth, axis=0)))
-    system = list(metric)[int(np.argmin(worth[:, segment]))]
     lines = texts.systems[system], texts.sources, texts.references
     try:
-        found = explain(*lines, metric.spec, result.lang, segment=segment + 1)
+        found = explain(*lines, spec, result.lang, segment=segment + 1)
     except UsageError:
         return None
-    return Explained(metric.spec, system, segment, found)
+    return Explained(spec, system, segment, found)
 
 
 @dataclass(frozen=True)
