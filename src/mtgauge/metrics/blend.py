@@ -44,9 +44,9 @@ class Blend(Metric):
     def __init__(
         self,
         components: tuple[str, ...] = ("chrf", "kobe"),
-        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8873),
-        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2526),
-        weights: Annotated[tuple[float, ...], Range(0)] = (0.5684, 0.0587),
+        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8614),
+        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2881),
+        weights: Annotated[tuple[float, ...], Range(0)] = (0.5699, 0.0527),
         untranslated: Untranslated = "worst",
     ) -> None:
         self.components = components

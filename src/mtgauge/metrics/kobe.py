@@ -5,11 +5,11 @@
     KoBE = penalty * recall                              over sums of the whole corpus
 
 No reference is needed, and the score can be explained: these entities are lost. The knowledge base
-ships with the package (places, currencies, languages, brands, dates); numbers, addresses and names
-outside the knowledge base are entities too.
+ships with the package (places, currencies, languages, brands, dates); numbers and addresses are
+entities too, and with `names=on` names outside the knowledge base.
 
     metric = load("kobe")                       # defaults: best for users
-    load("kobe:preset=paper")                   # percent, the authors' rounding, no names
+    load("kobe:preset=paper")                   # the authors' program: percent, its rounding
     load("kobe:kb=my.sqlite,against=reference")
 
 A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
@@ -37,6 +37,7 @@ from mtgauge.knowledge.link.agreement import (
     find_names,
     matches_by_sound,
 )
+from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
 from mtgauge.knowledge.link.mention import Linker, Mention
 from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
 from mtgauge.metrics._entities import explain_entities
@@ -75,7 +76,7 @@ class Kobe(PresetMetric):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {
             "numbers": True,
-            "names": True,
+            "names": False,
             "untranslated": "worst",
             "filter_language": False,
         },
@@ -83,7 +84,7 @@ class Kobe(PresetMetric):
             "numbers": False,
             "names": False,
             "untranslated": "keep",
-            "filter_language": True,
+            "filter_language": False,  # in the paper's text, but not in the authors' program
         },
     }
 
@@ -93,8 +94,8 @@ class Kobe(PresetMetric):
         against: Literal["source", "reference"] = "source",
         measure: Literal["recall", "precision", "f1"] = "recall",
         preset: Literal["default", "paper"] = "default",
-        numbers: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
-        names: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
+        numbers: Annotated[bool | None, _HAS_BASE] = None,
+        names: Annotated[bool | None, _HAS_BASE] = None,
         untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
         filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
         annotations: str | None = None,
@@ -137,7 +138,7 @@ class Kobe(PresetMetric):
     def resolve(self, task: Task) -> Self:
         if task.lang is None:
             raise UsageError(_NO_PAIR)
-        self._find()  # opened once, shared by what is settled for other languages
+        self._linker_of(self.against)  # opened once, shared with what is settled later
         return super().resolve(task)
 
     def versions(self) -> dict[str, str]:
@@ -151,7 +152,7 @@ class Kobe(PresetMetric):
 
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
-        self.__dict__["_linker"] = self.__dict__["_own_linker"] = linker
+        self.__dict__["_own_linker"] = linker
         self.__dict__.pop("_held", None)
 
     def statistics(self, batch: Segments) -> FloatArray:
@@ -210,7 +211,8 @@ class Kobe(PresetMetric):
     def agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""
         given, lang = self._given(batch), self._pair(batch)
-        mine, theirs = self._sides(given, lang[0]), self._sides(batch.hypotheses, lang[1])
+        mine = self._sides(given, lang[0], self.against)
+        theirs = self._sides(batch.hypotheses, lang[1], "hypothesis")
         pairs = list(zip(given, batch.hypotheses, strict=True))
         foreign = self._foreign(pairs, lang)
         known = partial(self._names_of, lang=lang[1])
@@ -225,14 +227,16 @@ class Kobe(PresetMetric):
                 names = (left.names, right.names) if audible else ([], [])
                 text = "" if right is _NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
-            if self._has_base:
+            if self._has_base and self.preset != "paper":
                 mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
 
-    def mentions(self, texts: Sequence[str], lang: str) -> list[list[Mention]]:
-        """What each text mentions by the knowledge base, weak mentions too."""
-        held = self._sides(texts, lang)
+    def mentions(
+        self, texts: Sequence[str], lang: str, side: Side = "hypothesis"
+    ) -> list[list[Mention]]:
+        """What each text mentions, weak mentions too; `side` matters for annotations."""
+        held = self._sides(texts, lang, side)
         return [held[text].mentions for text in texts]
 
     def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
@@ -264,13 +268,14 @@ class Kobe(PresetMetric):
     def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
         return tuple(self._base().names(id, lang))
 
-    def _sides(self, texts: Sequence[str], lang: str) -> dict[str, _Side]:
+    def _sides(self, texts: Sequence[str], lang: str, side: Side) -> dict[str, _Side]:
         """What each distinct text mentions; kept, because systems share their sources."""
-        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault(lang, {})
+        own = side if self.annotations is not None else ""  # a linker reads both sides alike
+        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault((lang, own), {})
         if len(held) > _KEPT_TEXTS:
             held.clear()
         fresh = [text for text in dict.fromkeys(texts) if text not in held]
-        linked = self._find().link(fresh, lang)
+        linked = self._linker_of(side).link(fresh, lang)
         named = self.options.names and self._has_base
         names = find_names(fresh, linked, lang) if named else [None] * len(fresh)
         rows = zip(fresh, linked, names, strict=True)
@@ -345,18 +350,22 @@ class Kobe(PresetMetric):
             self.__dict__["_kb"] = KnowledgeBase.open(self.kb)
         return self.__dict__["_kb"]
 
-    def _find(self) -> Linker:
-        if "_linker" not in self.__dict__:
-            if self.annotations is not None:
-                from mtgauge.knowledge.link.annotations import AnnotationLinker
+    def _linker_of(self, side: Side) -> Linker:
+        """What finds mentions on a side; opened on first use."""
+        held = self.__dict__
+        if "_own_linker" in held:
+            own: Linker = held["_own_linker"]
+            return own
+        if self.annotations is not None:
+            if "_folder" not in held:
+                held["_folder"] = AnnotationFolder.read(self.annotations)
+            folder: AnnotationFolder = held["_folder"]
+            return folder.linker(side)
+        if "_linker" not in held:
+            from mtgauge.knowledge.link.linker import KnowledgeLinker
 
-                self.__dict__["_linker"] = AnnotationLinker.read(self.annotations)
-            else:
-                from mtgauge.knowledge.link.linker import KnowledgeLinker
-
-                numbers = self.options.numbers
-                self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)
-        linker: Linker = self.__dict__["_linker"]
+            held["_linker"] = KnowledgeLinker(self._base(), numbers=self.options.numbers)
+        linker: Linker = held["_linker"]
         return linker
 
 
