@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from mtgauge.data.scratch import Scratch
 from mtgauge.errors import InputError, ResourceError
 
 STANDARD_INPUT = Path("-")
@@ -50,8 +51,7 @@ class Spool(ExitStack):
         """The stream in a file of that name, whose ending tells what kind of table it is."""
         try:
             if self._folder is None:
-                scratch = tempfile.TemporaryDirectory(prefix="mtgauge-")
-                self._folder = Path(self.enter_context(scratch))
+                self._folder = Path(self.enter_context(Scratch()))
             target = self._folder / str(len(self._copies)) / name
             target.parent.mkdir()
             with target.open("wb") as copy:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import gzip
 import shutil
 import struct
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -26,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.scratch import Scratch
 from mtgauge.encode.words import fasttext
 from mtgauge.encode.words.store import Dtype, WordVectors, write_store
 from mtgauge.errors import InputError, UsageError
@@ -68,9 +68,9 @@ def convert(
     path = Path(file)
     if not path.is_file():
         raise InputError("there is no such file", file=file)
-    if Path(folder).exists() and any(Path(folder).iterdir()):
+    if Path(folder).exists() and not (Path(folder).is_dir() and not any(Path(folder).iterdir())):
         raise UsageError(f"{folder} is there already and is not empty: name a new folder.")
-    with tempfile.TemporaryDirectory(prefix="mtgauge-vectors-") as scratch:
+    with Scratch() as scratch:
         plain = _uncompressed(path, Path(scratch))
         head = plain.open("rb").read(4)
         if len(head) == 4 and struct.unpack("<i", head)[0] == fasttext.MAGIC:
