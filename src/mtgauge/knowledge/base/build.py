@@ -81,7 +81,7 @@ def from_wikidata(
 
     def take(line: bytes) -> None:
         text = line.strip().rstrip(b",")
-        if len(text) < 2:
+        if text in (b"", b"[", b"]"):
             return  # the brackets around the dump
         item = json.loads(text)
         if not isinstance(item, dict) or not isinstance(item.get("id", ""), str):
