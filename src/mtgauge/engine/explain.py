@@ -44,7 +44,7 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
     if chunk is None:
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
-    alone = Segments(texts, chunk.sources, chunk.references, lang)
+    alone = ready.metric.cut(Segments(texts, chunk.sources, chunk.references, lang))
     found = _lowered(ready.metric.explain(alone), ready.metric, alone)
     return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
 

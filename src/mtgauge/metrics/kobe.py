@@ -72,6 +72,7 @@ class Kobe(PresetMetric):
     meaning = "1: every name, place, number and date of the source is in the translation; 0: none."
     paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
     columns = ("matches", "source_entities", "candidate_entities")
+    longest = 10_000
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {
             "numbers": True,
