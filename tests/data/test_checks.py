@@ -168,7 +168,7 @@ def _messages(
 def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> None:
     plain = ["Un café.", "Été.", "Déjà vu.", "Une forêt.", "Le garçon."]
     other = [f"{text} Oui." for text in plain]
-    assert _messages(other, plain, plain) == ""
+    assert _messages(other, plain, [f"{text} Ja." for text in plain]) == ""
     assert "a: 1 line(s) hold invisible" in _messages([*other[:4], "\ufeffA"], plain)
     assert "direction" in _messages([*other[:4], "a\u202eb"], plain)
     assert "NFD" in _messages([unicodedata.normalize("NFD", text) for text in other], plain)

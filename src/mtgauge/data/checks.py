@@ -7,7 +7,7 @@ The field's worst fault is a plausible number from wrong input. Two kinds of tro
 - *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
   empty texts, copies of the source or of the reference, text in the wrong script or language, HTML
   escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers,
-  odd line separators and invisible characters.
+  odd line separators and invisible characters, equal columns, lines in another order.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from os import PathLike
 
 import numpy as np
 
+from mtgauge.data.alignment import Together
 from mtgauge.data.codes import Language, LanguagePair, foreign_letter
 from mtgauge.errors import InputError
 
@@ -219,6 +220,7 @@ class Watch:
     seen: int = 0
     copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
     languages: dict[str, Counter[str]] = field(default_factory=dict)  # seen; "": as expected
+    together: Together = field(default_factory=Together)
 
     def __post_init__(self) -> None:
         self._pair = LanguagePair.parse(self.lang) if self.lang else None
@@ -229,6 +231,7 @@ class Watch:
         sources: Sequence[str] | None,
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
+        self.together.look(systems, sources, references)
         for name, texts in systems.items():
             self._count(self.counts.setdefault(name, Counter()), texts, sources)
             if references is not None:
@@ -302,6 +305,7 @@ class Watch:
         for name, side in self.sides.items():
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
+        lines += self.together.messages()
         return lines + self._in_other_languages() + self._one_sided()
 
     def _in_other_languages(self) -> list[str]:

@@ -146,6 +146,7 @@ class Corpus:
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Chunks of `size` segments; files of different length are refused at the end."""
         sides = self.all_columns()
+        stamps = [_stamp(column) for column in sides]
         missing = object()
         rows = zip_longest(*sides, fillvalue=missing)
         while block := list(islice(rows, size)):
@@ -153,6 +154,13 @@ class Corpus:
                 lengths = [np.array([len(text) for text in c]) for c in sides]
                 raise checks.refuse_uneven([c.label for c in sides], lengths)
             yield self._chunk(block)
+        for column, stamp in zip(sides, stamps, strict=True):
+            if _stamp(column) != stamp:
+                raise InputError(
+                    "the file was changed while it was read",
+                    file=column.label,
+                    remedy="Wait until it is finished, then run this again.",
+                )
 
     def _chunk(self, block: list[tuple[Any, ...]]) -> Chunk:
         cells = [list(column) for column in zip(*block, strict=True)]
@@ -165,6 +173,17 @@ class Corpus:
         if self.documents is not None:
             cells.pop()
         return Chunk(dict(zip(self.systems, cells[count:], strict=True)), sources, references)
+
+
+def _stamp(column: Column) -> tuple[int, ...]:
+    """Size, time and identity of a column's file."""
+    if column.path is None:
+        return ()
+    try:
+        about = column.path.stat()
+    except OSError:
+        return (-1,)
+    return about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino
 
 
 def _documents(argument: str, texts: Sequence[Column], spool: Spool) -> Column:

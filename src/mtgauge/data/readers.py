@@ -7,7 +7,8 @@
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
-only), a CSV file whose columns are not separated by commas, a JSON object with a key twice.
+only), a CSV file whose columns are not separated by commas, a JSON object with a key twice, a line
+of more than 16 MiB.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from mtgauge.data import checks
 from mtgauge.errors import InputError
 
+_LONGEST = 16 * 2**20  # bytes of a line; a small .gz may unpack to gigabytes in one
 Kind = Literal["tsv", "csv", "jsonl", "spaces"]
 _KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
@@ -69,7 +72,14 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
     name = str(path) if label is None else label
     with _open(path) as handle:
         try:
-            for number, raw in enumerate(handle, 1):
+            for number, raw in enumerate(iter(partial(handle.readline, _LONGEST + 1), b""), 1):
+                if len(raw) > _LONGEST:
+                    raise InputError(
+                        f"the line is longer than {_LONGEST:,} bytes",
+                        file=name,
+                        line=number,
+                        remedy="Is this text, one segment per line?",
+                    )
                 yield number, checks.decode_line(raw, name, number)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
