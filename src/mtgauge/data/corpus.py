@@ -37,6 +37,14 @@ class Chunk:
     def __len__(self) -> int:
         return len(next(iter(self.systems.values())))
 
+    def only(self, i: int) -> Chunk:
+        """One of its segments."""
+        return Chunk(
+            {name: [texts[i]] for name, texts in self.systems.items()},
+            None if self.sources is None else [self.sources[i]],
+            None if self.references is None else [self.references[i]],
+        )
+
 
 @dataclass
 class Corpus:
@@ -216,9 +224,11 @@ def _refuse_same(named: Sequence[tuple[str, Column]], what: str) -> None:
     for name, column in named:
         if column.path is not None:
             stat = column.path.stat()
-            other = seen.setdefault((stat.st_dev, stat.st_ino, column.key), name)
-            if other is not name:
-                raise UsageError(f"The {what} {other} and {name} are the same file: name it once.")
+            key = (stat.st_dev, stat.st_ino, column.key)
+            if key in seen:
+                names = f"{seen[key]} and {name}"
+                raise UsageError(f"The {what} {names} are the same file: name it once.")
+            seen[key] = name
 
 
 def _names(found: Sequence[Column]) -> list[str]:

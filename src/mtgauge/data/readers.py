@@ -23,6 +23,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -30,6 +31,7 @@ from mtgauge.data import checks
 from mtgauge.errors import InputError
 
 _LONGEST = 16 * 2**20  # bytes of a line; a small .gz may unpack to gigabytes in one
+_KEYS_FROM = 10_000  # rows of JSON that are asked for their keys
 Kind = Literal["tsv", "csv", "jsonl", "spaces"]
 _KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
@@ -104,11 +106,14 @@ def text_lines(path: Path) -> list[str]:
 
 
 def header_of(path: Path, label: str | None = None) -> list[str]:
-    """The names of a table's columns; a table without rows is refused."""
-    first = next(rows(path, label), None)
-    if first is None:
+    """The names of a table's columns; a table without rows is refused.
+
+    In JSON each row has names of its own: a column that begins later must not go unnoticed.
+    """
+    some = _KEYS_FROM if table_kind(path) == "jsonl" else 1
+    header = list(dict.fromkeys(name for _, row in islice(rows(path, label), some) for name in row))
+    if not header:
         raise InputError("the table has a header but no rows", file=label or path)
-    header = list(first[1])
     _refuse_alike(header, [name.casefold() for name in header], label or str(path))
     return header
 
