@@ -75,6 +75,17 @@ def test_few_lines_and_bad_translations_are_not_doubted() -> None:
         assert together.messages() == [], texts
 
 
+def test_a_file_that_changes_between_two_readings_is_refused(tmp_path: Path) -> None:
+    """A metric that learns from the references reads them before they are scored."""
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\n")
+    with Corpus.from_arguments([str(file)], None, [str(file)]) as corpus:
+        assert list(corpus.reference_texts()) == ["one", "two"]
+        file.write_text("one\nTWO\n")
+        with pytest.raises(InputError, match="was changed while it was read"):
+            list(corpus.chunks(10))
+
+
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\n" * 5000)

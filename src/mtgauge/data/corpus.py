@@ -61,6 +61,9 @@ class Corpus:
     documents: Column | None = None  # the document of each segment
     spool: Spool = field(default_factory=Spool, repr=False)
 
+    def __post_init__(self) -> None:
+        self._stamps = [_stamp(column) for column in self.all_columns()]
+
     def __enter__(self) -> Corpus:
         return self
 
@@ -154,7 +157,6 @@ class Corpus:
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Chunks of `size` segments; files of different length are refused at the end."""
         sides = self.all_columns()
-        stamps = [_stamp(column) for column in sides]
         missing = object()
         rows = zip_longest(*sides, fillvalue=missing)
         while block := list(islice(rows, size)):
@@ -162,7 +164,7 @@ class Corpus:
                 lengths = [np.array([len(text) for text in c]) for c in sides]
                 raise checks.refuse_uneven([c.label for c in sides], lengths)
             yield self._chunk(block)
-        for column, stamp in zip(sides, stamps, strict=True):
+        for column, stamp in zip(sides, self._stamps, strict=True):
             if _stamp(column) != stamp:
                 raise InputError(
                     "the file was changed while it was read",
