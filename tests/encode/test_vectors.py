@@ -250,6 +250,23 @@ def test_a_damaged_store_in_the_cache_is_made_again(
     assert list(open_vectors(file).words()) == [word.lower() for word in WORDS]
 
 
+def test_the_same_conversion_again_is_done_already(tmp_path: Path) -> None:
+    """A run that was killed at its very end; another file or option is another store."""
+    file, out = tmp_path / "v.txt", str(tmp_path / "s")
+    file.write_bytes(FILES["glove"])
+    command = ["vectors", "convert", str(file), "-o", out]
+    assert main(command) == 0
+    before = (tmp_path / "s" / "header.json").stat()
+    assert main(command) == 0
+    assert (tmp_path / "s" / "header.json").stat() == before
+    assert main([*command, "--limit", "2"]) == 2
+    file.write_bytes(FILES["glove"].replace(b"Katze", b"Hunde"))
+    assert main(command) == 2
+    file.write_bytes(FILES["glove"])
+    (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
+    assert main(command) == 2
+
+
 def test_a_store_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

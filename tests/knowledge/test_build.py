@@ -119,6 +119,7 @@ def test_a_build_that_breaks_off_goes_on_to_the_same_bytes(
     assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 130
     assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 0
     assert written[55] == "Q49"  # after the last lines that were committed
+    assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 0  # once more
     whole, broken = (tmp_path / f"{name}.sqlite" for name in ("whole", "broken"))
     assert whole.read_bytes() == broken.read_bytes()
 

@@ -229,8 +229,12 @@ def write_store(
     origin: str = "",
     subwords: dict[str, int] | None = None,
     buckets: NDArray[Any] | None = None,
+    made_of: str = "",
 ) -> WordVectors:
-    """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
+    """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks.
+
+    `made_of` is a digest of the file and the options behind it, kept in the header.
+    """
     if dtype == "auto":
         dtype = "float32" if 4 * values.size <= _SMALL else "float16"
     target = Path(folder)
@@ -238,7 +242,8 @@ def write_store(
     with Scratch(beside=target) as scratch:
         path = Path(scratch) / "store"
         path.mkdir()
-        _write_files(path, words, values, dtype, origin, subwords, buckets)
+        facts = {"origin": origin, "made_of": made_of, "subwords": subwords}
+        _write_files(path, words, values, dtype, facts, buckets)
         try:
             if target.is_dir():
                 target.rmdir()  # an empty one may stand there
@@ -253,8 +258,7 @@ def _write_files(
     words: Sequence[str],
     values: NDArray[Any],
     dtype: Dtype,
-    origin: str,
-    subwords: dict[str, int] | None,
+    facts: dict[str, Any],
     buckets: NDArray[Any] | None,
 ) -> None:
     hashes = np.fromiter((_hash(word) for word in words), np.uint64, len(words))
@@ -277,8 +281,7 @@ def _write_files(
         "words": len(words),
         "dimensions": int(values.shape[1]),
         "dtype": dtype,
-        "origin": origin,
-        "subwords": subwords,
+        **facts,
         "fingerprint": digest.hexdigest()[:8],
         "digests": {file.name: sha256_of(file) for file in sorted(path.iterdir())},
     }

@@ -4,9 +4,9 @@
     is_sealed(path)         when it is opened: False if it is unfinished, damaged or changed since
 
 The digest stands in the file itself, so that it moves with it: in two fields of SQLite's header
-that are left to applications (user_version at byte 60, application_id at byte 68). SQLite's two
-change counters (24 and 92) are set to 1, so that the same content is the same bytes, however often
-the build was broken off.
+that are left to applications (user_version at byte 60, application_id at byte 68). SQLite's
+counters of changes (24 and 92) and of schemas (40) are set to 1, so that the same content is the
+same bytes, however often the build was broken off.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mtgauge.data.seal import is_whole
 
 _HEADER = 100
 _HIGH, _LOW = slice(60, 64), slice(68, 72)
-_COUNTERS = (slice(24, 28), slice(92, 96))
+_COUNTERS = (slice(24, 28), slice(40, 44), slice(92, 96))
 _ONE = (1).to_bytes(4, "big")
 
 
