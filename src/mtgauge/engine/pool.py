@@ -75,8 +75,9 @@ class Pool:
         if not metrics:
             yield from ({} for _ in batches)
             return
+        if self._closed:
+            raise UsageError("This place is closed: open a new one.")
         job = self._job(metrics)
-        self._start_all()
         with ThreadPoolExecutor(len(self.workers)) as threads:
             try:
                 for future in ahead(
@@ -109,12 +110,11 @@ class Pool:
     # workers
 
     def _start_all(self) -> None:
-        if self._closed:
-            raise UsageError("This place is closed: open a new one.")
-        if not self._started:
-            self._started = True
-            for worker in self.workers:
-                self._start(worker)
+        """On the first shard: where the cache has everything, there is none."""
+        with self._lock:
+            starting, self._started = not self._started, True
+        for worker in self.workers if starting else ():
+            self._start(worker)
 
     def _start(self, worker: Handle) -> None:
         """In a thread of its own: a cluster may have no room for it yet."""
@@ -165,6 +165,7 @@ class Pool:
         """Rows of one shard, by whichever worker is free."""
         if not len(batch):
             return scored(metrics, batch), {}
+        self._start_all()
         question = {"batch": packed_batch(batch)}
         ends: list[str] = []
         while len(ends) < ATTEMPTS:

@@ -12,7 +12,6 @@ metric that it defines is unknown there: put it in a module that an entry point 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -21,7 +20,7 @@ import threading
 
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.pool import Died, Pool
-from mtgauge.engine.worker import Message, thread_limits, write
+from mtgauge.engine.worker import Message, read, thread_limits, write
 from mtgauge.errors import ResourceError
 
 
@@ -53,12 +52,11 @@ class ProcessWorker:
         assert process.stdout is not None
         try:
             write(process.stdin, question)
-            line = process.stdout.readline()
+            answer = read(process.stdout)
         except (OSError, ValueError):  # its end of the pipe is gone, or ours was closed
-            line = b""
-        if not line.endswith(b"\n"):
+            answer = None
+        if answer is None:
             raise Died(_end(process.wait()))
-        answer: Message = json.loads(line)
         return answer
 
     def stop(self) -> None:
