@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +17,13 @@ import pytest
 from mtgauge import score
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
-from mtgauge.engine import places, pool
+from mtgauge.engine import places
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import AHEAD, Here, Where, open_place, rows_of, shards
 from mtgauge.engine.pool import ATTEMPTS, Died, Pool
 from mtgauge.engine.processes import process_pool
 from mtgauge.engine.ready import Ready, serve
-from mtgauge.engine.worker import Worker
+from mtgauge.engine.worker import Worker, about
 from mtgauge.errors import InputError, MtgaugeError, ResourceError, UsageError
 from mtgauge.metric import Task
 
@@ -55,7 +56,7 @@ class InThread:
         self.deaths, self.delay = deaths, delay
         self.starts = 0
 
-    def start(self) -> None:
+    def start(self, wanted) -> None:
         self.starts += 1
         self.worker = Worker()
 
@@ -121,7 +122,7 @@ def test_a_shard_that_ends_every_worker_is_named() -> None:
 
 def test_a_worker_that_cannot_be_started_is_missed_unless_it_is_the_last() -> None:
     class Broken(InThread):
-        def start(self) -> None:
+        def start(self, wanted) -> None:
             raise ResourceError("no room for a worker")
 
     same(whole(Pool("threads", [Broken(), InThread()])), whole(Here()))
@@ -130,8 +131,8 @@ def test_a_worker_that_cannot_be_started_is_missed_unless_it_is_the_last() -> No
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = pool.about
-    monkeypatch.setattr(pool, "about", lambda given: real(given) | {"numpy": "0.9"})
+    old = {"numpy": "0.9"}
+    monkeypatch.setattr("mtgauge.engine.pool.about", lambda given: about(given) | old)
     with pytest.raises(ResourceError, match=r"differs .* in numpy: .* there, 0\.9 here"):
         whole(Pool("threads", [InThread()]))
 
@@ -175,6 +176,10 @@ def test_rows_that_the_cache_has_are_not_asked_of_workers(tmp_path) -> None:
 # Real processes
 
 
+def pid(place: Any, worker: int) -> int:
+    return place.workers[worker]._process.pid
+
+
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Pool]:
     place = process_pool(2)
@@ -188,8 +193,7 @@ def test_killed_in_the_middle_the_run_is_complete_and_the_same(processes: Pool) 
     for part in processes.run(ready, shards(BATCH, 2)):
         found.append(part["bleu"])
         if len(found) in (3, 9):
-            worker = processes.workers[len(found) % 2]
-            os.kill(worker._process.pid, signal.SIGKILL)
+            os.kill(pid(processes, len(found) % 2), signal.SIGKILL)
             time.sleep(0.05)
     np.testing.assert_array_equal(np.concatenate(found), whole(Here())[0]["bleu"])
     assert processes.deaths >= 1
@@ -203,13 +207,13 @@ def test_the_memory_of_workers_is_stated(processes: Pool) -> None:
 
 def test_a_run_that_is_left_ends_its_workers() -> None:
     place = process_pool(2)
-    run = place.run(metrics(), shards(BATCH, 1))
+    run: Any = place.run(metrics(), shards(BATCH, 1))
     next(run)
-    pids = [worker._process.pid for worker in place.workers]
+    pids = [pid(place, 0), pid(place, 1)]
     run.close()
-    for pid in pids:
+    for number in pids:
         with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+            os.kill(number, 0)
     with pytest.raises(UsageError, match="closed"):
         next(place.run(metrics(), shards(BATCH)))
 

@@ -7,16 +7,19 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.test_places import BATCH, TASK
-from mtgauge.engine import pool
 from mtgauge.engine import ray as module
-from mtgauge.engine.places import Here, Where, open_place, shards
+from mtgauge.engine.places import Here, Where, shards
+from mtgauge.engine.pool import Died
 from mtgauge.engine.ray import RayPool, RayWorker, library
 from mtgauge.engine.ready import serve
+from mtgauge.engine.worker import Worker, about
 from mtgauge.errors import ResourceError
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
@@ -24,7 +27,7 @@ EXPECTED = [tables["chrf"] for tables in Here().run(serve(["chrf"], TASK)[0], sh
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[object]:
+def cluster() -> Iterator[Any]:
     """A head with room for one actor."""
     library()
     from ray.cluster_utils import Cluster
@@ -41,8 +44,12 @@ def slowly(place: RayPool, pause: float = 0.05) -> Iterator[np.ndarray]:
         time.sleep(pause)
 
 
-def pid(worker: RayWorker) -> int:
+def pid(worker: Any) -> int:
     return library().get(worker._actor.__ray_call__.remote(lambda self: os.getpid()))
+
+
+def up(place: Any) -> int:
+    return sum(worker.up for worker in place.workers)
 
 
 def same(found: list[np.ndarray]) -> None:
@@ -50,7 +57,7 @@ def same(found: list[np.ndarray]) -> None:
 
 
 def test_actors_that_are_killed_are_replaced(cluster) -> None:
-    with open_place(Where("ray", 1, cluster.address)) as place:
+    with closing(RayPool(Where("ray", 1, cluster.address))) as place:
         found = []
         for rows in slowly(place):
             found.append(rows)
@@ -61,24 +68,24 @@ def test_actors_that_are_killed_are_replaced(cluster) -> None:
 
 
 def test_a_node_joins_and_leaves(cluster) -> None:
-    with open_place(Where("ray", 2, cluster.address)) as place:
+    with closing(RayPool(Where("ray", 2, cluster.address))) as place:
         found = []
         for rows in slowly(place):
             found.append(rows)
             if len(found) == 1:  # the second actor has waited for room until now
-                assert sum(worker.up for worker in place.workers) == 1
+                assert up(place) == 1
                 node = cluster.add_node(num_cpus=1)
-                _wait(lambda: all(worker.up for worker in place.workers))
+                _wait(lambda: up(place) == 2)
             if len(found) == 15:
                 cluster.remove_node(node, allow_graceful=False)
         same(found)
 
 
 def test_versions_that_differ_are_named(cluster, monkeypatch) -> None:
-    real = pool.about
-    monkeypatch.setattr(pool, "about", lambda given: real(given) | {"code of mtgauge": "older"})
+    older = {"code of mtgauge": "older"}
+    monkeypatch.setattr("mtgauge.engine.pool.about", lambda given: about(given) | older)
     with (
-        open_place(Where("ray", 1, cluster.address)) as place,
+        closing(RayPool(Where("ray", 1, cluster.address))) as place,
         pytest.raises(ResourceError, match=r"differs from this process in code of mtgauge"),
     ):
         list(slowly(place))
@@ -92,10 +99,10 @@ def test_an_actor_out_of_memory_is_one_clear_error(cluster) -> None:
             if "batch" in question:  # what Ray's memory monitor raises here
                 self._actor, lost = None, self._actor
                 ray.kill(lost)
-                raise module.Died(module._first(ray.exceptions.OutOfMemoryError("low on memory")))
+                raise Died(module._first(ray.exceptions.OutOfMemoryError("low on memory")))
             return super().ask(question)
 
-    with open_place(Where("ray", 1, cluster.address)) as place:
+    with closing(RayPool(Where("ray", 1, cluster.address))) as place:
         place.workers += [Hungry(False, 1, [])]
         with pytest.raises(ResourceError, match=r"3 times: low on memory\. Use fewer workers"):
             list(slowly(place))
@@ -104,12 +111,11 @@ def test_an_actor_out_of_memory_is_one_clear_error(cluster) -> None:
 def test_a_cluster_without_room_is_not_waited_for_for_ever(cluster, monkeypatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 2.0)
     ray = library()
-    with open_place(Where("ray", 1, cluster.address)) as place:
-        other = ray.remote(module.Worker).options(num_cpus=1).remote()
+    with closing(RayPool(Where("ray", 1, cluster.address))) as place:
+        other = ray.remote(Worker).options(num_cpus=1).remote()
         ray.get(other.__ray_ready__.remote())
         with pytest.raises(ResourceError, match="no room for a worker"):
             list(slowly(place))
-        ray.kill(other)
 
 
 def test_an_address_without_a_cluster(monkeypatch) -> None:

@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.pool import Died, Pool
@@ -30,7 +31,7 @@ class ProcessWorker:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    def start(self) -> None:
+    def start(self, wanted: Callable[[], bool]) -> None:
         path = os.pathsep.join(dict.fromkeys(filter(None, sys.path)))
         environment = os.environ | thread_limits(self.threads) | {"PYTHONPATH": path}
         with self._lock:

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,12 +40,13 @@ from mtgauge.errors import ResourceError
 
 PATIENCE = 60.0  # seconds that a cluster without room is waited for
 ANSWER = 30.0  # seconds within which a cluster must answer at its address
-_POLL = 1.0
+_POLL = 0.2
 
 
 def library() -> Any:
     """Ray, with its reports to its makers off."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # no cluster that nobody asked for
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # and without a warning of it
     try:
         import ray
@@ -63,11 +64,9 @@ class RayWorker:
         self.gpu, self.threads, self.peers = gpu, threads, peers
         self.up = False
         self._actor: Any = None
-        self._stopped = False
 
-    def start(self) -> None:
+    def start(self, wanted: Callable[[], bool]) -> None:
         ray = library()
-        self._stopped = False
         self._actor = (
             ray.remote(Worker)
             .options(
@@ -81,7 +80,7 @@ class RayWorker:
         waiting = [self._actor.__ray_ready__.remote()]
         began = time.monotonic()
         while not ray.wait(waiting, timeout=_POLL)[0]:
-            if self._stopped:
+            if not wanted():
                 return
             late = time.monotonic() - began > PATIENCE
             if late and not any(peer.up for peer in self.peers):
@@ -106,7 +105,7 @@ class RayWorker:
         return answer
 
     def stop(self) -> None:
-        self._stopped, self.up = True, False
+        self.up = False
         actor, self._actor = self._actor, None
         ray = library()
         if actor is not None and ray.is_initialized():
