@@ -15,7 +15,8 @@ from dataclasses import replace
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import CHUNK, references_per_segment, task_of
+from mtgauge.engine.local import references_per_segment, task_of
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Explanation, Metric
@@ -40,7 +41,7 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
     """What `explain` and the command line share."""
     ready = _ready(corpus, spec, lang)
     chunk, before = None, 0
-    for part in corpus.chunks(CHUNK):  # to the end: files of different length are refused there
+    for part in corpus.chunks(SHARD):  # to the end: files of different length are refused there
         if before < segment <= before + len(part):
             chunk = part.only(segment - 1 - before)
         before += len(part)
@@ -112,6 +113,6 @@ def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
 
 
 def _batches(corpus: Corpus, lang: str | None) -> Iterator[Segments]:
-    for chunk in corpus.chunks(CHUNK):
+    for chunk in corpus.chunks(SHARD):
         (texts,) = chunk.systems.values()
         yield Segments(texts, chunk.sources, chunk.references, lang)
