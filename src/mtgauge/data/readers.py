@@ -1,6 +1,6 @@
 """Files as checked lines and tables, read as a stream.
 
-    raw_lines(path)          (line number, text) of any text file, also .gz
+    raw_lines(path)          (line number, text) of any text file, also .gz and .zst
     text_lines(path)         the lines of a small one as a list
     rows(path)               (line number, {column: cell}) of a table, by its ending:
                              .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from mtgauge.data import checks
-from mtgauge.errors import InputError
+from mtgauge.errors import InputError, ResourceError
 
 Kind = Literal["tsv", "csv", "jsonl", "spaces"]
 _KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 def table_kind(path: Path) -> Kind | None:
     """tsv, csv or jsonl by the file's name; None for plain text."""
-    return _KINDS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    return _KINDS.get(Path(path.name.lower().removesuffix(".gz").removesuffix(".zst")).suffix)
 
 
 def must_exist(path: Path) -> None:
@@ -53,25 +53,51 @@ def must_exist(path: Path) -> None:
     raise InputError("there is no such file", file=path, remedy="Check the path." + hint)
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, of .gz and .zst what they hold."""
     try:
         handle = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot be opened ({error.strerror})", file=path) from None
     if path.name.lower().endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(fileobj=handle))
+    if path.name.lower().endswith(".zst"):
+        zstd = zstandard()
+        return io.BufferedReader(
+            zstd.ZstdDecompressor().stream_reader(handle, read_across_frames=True)
+        )
     return handle
+
+
+def zstandard() -> Any:
+    """The package zstandard, or the error that says how to get it."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ResourceError(
+            "Files that end in .zst need the package zstandard: pip install 'mtgauge[stream]'."
+        ) from None
+    return zstandard
+
+
+def damage() -> tuple[type[Exception], ...]:
+    """What reading a damaged file raises."""
+    try:
+        import zstandard
+    except ImportError:
+        return (OSError, EOFError, zlib.error)
+    return (OSError, EOFError, zlib.error, zstandard.ZstdError)
 
 
 def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]:
     """Numbered, decoded, checked lines; `label` is what messages call the file."""
     number = 0
     name = str(path) if label is None else label
-    with _open(path) as handle:
+    with open_bytes(path) as handle:
         try:
             for number, raw in enumerate(handle, 1):
                 yield number, checks.decode_line(raw, name, number)
-        except (OSError, EOFError, zlib.error) as error:
+        except damage() as error:
             raise InputError(
                 f"the file is damaged after this line ({error})",
                 file=name,
@@ -111,7 +137,7 @@ def rows(
     name = str(path) if label is None else label
     if kind == "jsonl":
         for number, text in raw_lines(path, name):
-            yield number, _json_row(text, name, number)
+            yield number, json_row(text, name, number)
         return
     numbered = cells(path, name, kind)
     _, header = next(numbered)
@@ -170,7 +196,9 @@ def _csv_cells(lines: Iterator[tuple[int, str]], label: str) -> Iterator[tuple[i
         yield reader.line_num, [cell.replace("\n", " ") for cell in fields]
 
 
-def _json_row(text: str, label: str, number: int) -> dict[str, Any]:
+def json_row(text: str, label: str, number: int) -> dict[str, Any]:
+    """The object that a line of JSON holds, checked."""
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         row = dict(pairs)
         if len(row) < len(pairs):
