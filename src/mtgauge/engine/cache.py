@@ -1,7 +1,8 @@
 """Statistics rows kept on disk, so that no text is scored twice by the same metric.
 
     cache = RowCache(folder)
-    rows = cache.rows(ready, batch)          scores what is new, reads the rest
+    question = cache.ask(ready, batch)       question.new: the segments to score
+    rows = cache.answer(question, fresh)     all rows; the fresh ones are kept
 
 A row is keyed by the full signature of the settled metric, the language pair, the texts, and a
 fingerprint of the code and models that make scores: a changed formula can never be answered with an
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +33,15 @@ from mtgauge.metric import FloatArray
 _SCORING = ("*.py", "data", "text", "encode", "compare", "knowledge", "metrics", "models")
 _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
+
+
+@dataclass(frozen=True)
+class Question:
+    """A batch that the cache was asked for."""
+
+    keys: list[bytes]  # one per segment
+    found: dict[bytes, FloatArray]
+    new: list[int]  # segments to score, each text once
 
 
 class RowCache:
@@ -54,22 +65,24 @@ class RowCache:
     def close(self) -> None:
         self._store.close()
 
-    def rows(self, ready: Ready, batch: Segments) -> FloatArray:
-        """The rows of a batch, as `Metric.rows` gives them; new ones are stored."""
-        if not len(batch):
-            return ready.metric.rows(batch)
+    def ask(self, ready: Ready, batch: Segments) -> Question:
+        """What is known of a batch, and which of its segments must be scored."""
         keys = _keys(identity(ready, batch.lang), batch)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         found = self._read(list(first))
-        new = [key for key in first if key not in found]
+        new = [first[key] for key in first if key not in found]
         self.hits += len(first) - len(new)
         self.misses += len(new)
+        return Question(keys, found, new)
+
+    def answer(self, question: Question, fresh: FloatArray) -> FloatArray:
+        """All rows of the batch, from the rows of its new segments, which are stored."""
+        fresh = np.ascontiguousarray(fresh, dtype=np.float64)
+        new = [question.keys[i] for i in question.new]
         if new:
-            fresh = ready.metric.rows(batch.take([first[key] for key in new]))
-            fresh = np.ascontiguousarray(fresh, dtype=np.float64)
             self._write(new, fresh)
-            found |= dict(zip(new, fresh, strict=True))
-        return np.stack([found[key] for key in keys])
+        found = question.found | dict(zip(new, fresh, strict=True))
+        return np.stack([found[key] for key in question.keys]) if found else fresh
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         found: dict[bytes, FloatArray] = {}

@@ -16,7 +16,8 @@ from itertools import islice
 from mtgauge.data import checks
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import CHUNK, references_per_segment, task_of
+from mtgauge.engine.local import references_per_segment, task_of
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Explanation, Metric
@@ -110,6 +111,6 @@ def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
 
 
 def _batches(corpus: Corpus, lang: str | None) -> Iterator[Segments]:
-    for chunk in corpus.chunks(CHUNK):
+    for chunk in corpus.chunks(SHARD):
         (texts,) = chunk.systems.values()
         yield Segments(texts, chunk.sources, chunk.references, lang)

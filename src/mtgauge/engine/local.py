@@ -1,8 +1,8 @@
-"""Score a corpus on this machine, a chunk of segments at a time.
+"""Score a corpus, shard by shard, in the place that was asked for (`places.py`).
 
-Each chunk holds the same segments of all systems, stacked into one `Segments` batch, so that a
+Each shard holds the same segments of all systems, stacked into one `Segments` batch, so that a
 metric meets each source and reference once for all systems. Only the statistics rows are kept:
-texts leave memory with their chunk, and confidence intervals and tests are computed from the rows.
+texts leave memory with their shard, and confidence intervals and tests are computed from the rows.
 
     result = mtgauge.score({"a": [...], "b": [...]}, references=[...], metrics=["bleu"])
 """
@@ -10,7 +10,7 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,6 +22,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
+from mtgauge.engine.places import SHARD, Engine, Here, Place, Where, open_place
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.summary import Comparing, summarise
@@ -34,7 +35,6 @@ from mtgauge.stats.paired import FEWEST
 from mtgauge.text.untranslated import strangers
 
 Empty = Literal["worst", "skip", "error"]
-CHUNK = 2000
 UNESCAPED = {"texts": "unescaped"}  # a fact of signatures
 
 
@@ -53,6 +53,9 @@ def score(
     documents: Sequence[str] | None = None,
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
+    engine: Engine = "local",
+    workers: int | None = None,
+    address: str | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -64,14 +67,24 @@ def score(
     tested against `baseline`, the first one by default; `documents[i]` names the document of
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
-    better.
+    better. With `workers=N` segments are scored by N processes, with `engine="ray"` on a Ray
+    cluster: the one at `address`, or one that is started on this machine.
     """
     corpus = Corpus.from_lists(hypotheses, sources, references, documents)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
-    return score_corpus(
-        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought, lower=lower
-    )
+    with open_place(Where(engine, workers, address)) as place:
+        return score_corpus(
+            corpus,
+            metrics,
+            lang,
+            empty=empty,
+            unescape=unescape,
+            how=how,
+            brought=brought,
+            lower=lower,
+            place=place,
+        )
 
 
 def score_corpus(
@@ -85,6 +98,7 @@ def score_corpus(
     progress: Callable[[int], object] | None = None,
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
+    place: Place | None = None,
 ) -> Result:
     """What `score` and the command line share."""
     how = how or Comparing()
@@ -107,21 +121,27 @@ def score_corpus(
     )
     theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
     watch = checks.Watch(lang, strangers)
-    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
+
+    def batches() -> Iterator[Segments]:
+        seen = 0
+        for chunk in corpus.chunks(SHARD):
+            watch.look(chunk.systems, chunk.sources, chunk.references)
+            if unescape:
+                chunk = _unescaped(chunk)
+            blank.append(_blank(chunk, empty, corpus, seen))
+            seen += len(chunk)
+            yield _stack(chunk, lang)
+
+    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     n = 0
-    for chunk in corpus.chunks(CHUNK):
-        watch.look(chunk.systems, chunk.sources, chunk.references)
-        if unescape:
-            chunk = _unescaped(chunk)
-        blank.append(_blank(chunk, empty, corpus, n))
-        batch = _stack(chunk, lang)
-        for spec, ready in metrics.items():
-            found = ready.metric.rows(batch)
-            gathered[spec].append(found.reshape(len(chunk.systems), len(chunk), -1))
-        n += len(chunk)
+    for i, found in enumerate((place or Here()).run(metrics, batches())):
+        size = len(blank[i])
+        for spec, table in found.items():
+            gathered[spec].append(table.reshape(len(names), size, -1))
+        n += size
         if progress is not None:
-            progress(len(chunk))
+            progress(size)
     tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
     tables |= {one.name: rows(one, names, n) for one in brought}
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
