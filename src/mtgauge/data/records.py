@@ -133,6 +133,7 @@ class TextRecords(Records):
         super().__init__(paths, texts)
         self.kind, self._has_header = kind, header and kind == "tsv"
         self._hash = hashlib.blake2b(digest_size=16)
+        self._numbers: list[str] = []  # names of columns where there is no header
         self._lines = self._raw()
         self._peeked: tuple[Path, int, bytes] | None = next(self._lines, None)
         self.first_columns = self._check_first()
@@ -187,11 +188,11 @@ class TextRecords(Records):
         if self.kind == "jsonl":
             return readers.json_row(text, str(path), number)
         cells = text.split("\t")
-        if self.header is None:
-            return {str(i): cell for i, cell in enumerate(cells, 1)}
-        if len(cells) != len(self.header):
-            raise InputError(f"{len(cells)} columns where the header has {len(self.header)}")
-        return dict(zip(self.header, cells, strict=True))
+        names = self.header or self._numbers or [str(i) for i in range(1, len(cells) + 1)]
+        if len(cells) != len(names):
+            first = "header" if self.header else "first record"
+            raise InputError(f"{len(cells)} columns where the {first} has {len(names)}")
+        return dict(zip(names, cells, strict=True))
 
     def _raw(self) -> Iterator[tuple[Path, int, bytes]]:
         """(file, line number, bytes) of every record; headers are checked and left out."""
@@ -240,6 +241,7 @@ class TextRecords(Records):
         except InputError:
             return []  # a reject like any other
         self._refuse_missing(names, path, number)
+        self._numbers = names if self.kind == "tsv" else []
         return names
 
 
@@ -289,7 +291,7 @@ class ParquetRecords(Records):
         path, row, table = piece
         block = Block(self.place, len(table))
         good = []
-        values = table.select(self._needed).to_pylist()
+        values = table.select(self._needed).to_pylist() if self._needed else [{}] * len(table)
         for i, cells in enumerate(values):
             try:
                 for name in self.texts:

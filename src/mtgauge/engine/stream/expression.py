@@ -79,15 +79,16 @@ class Expression:
         try:
             return ast.parse(self.text.strip(), mode="eval").body
         except SyntaxError as error:
-            at = (error.offset or 1) - 1
+            at = error.offset - 1 if error.offset else len(self.text.strip())
             raise self._fault(error.msg, at) from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise UsageError(f"The expression cannot be read ({error}).") from None
 
     def _fault(self, message: str, at: int) -> UsageError:
-        line = self.text.strip().replace("\n", " ")
+        rest = self.text.strip()[at : at + 20]
         return UsageError(
-            f"--keep: {message} at character {at + 1}:\n    {line}\n    {' ' * at}^\n"
+            f"The expression {self.text.strip()!r} is wrong at character {at + 1} "
+            f"({repr(rest) if rest else 'its end'}): {message}. "
             "Allowed are column names, numbers, texts, and or not, comparisons, in, is None, "
             "+ - * /, abs() min() max() len() column()."
         )

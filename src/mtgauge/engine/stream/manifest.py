@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from mtgauge.errors import InputError, UsageError
 
 NAME = "manifest.jsonl"
 LOCK = ".lock"
+WORK = ".work"  # what is needed until the run is done
 DRAFT = ".mtgauge-"  # how drafts of data/output.py begin
 
 
@@ -41,6 +43,11 @@ class Manifest:
             output.write(self.path, _line(head))
             return
         lines = self._whole_lines()
+        if len(lines) == 1 and not any(folder.glob("[!.]*-[0-9]*")):
+            # nothing was finished: the folder is as good as new
+            shutil.rmtree(folder / WORK, ignore_errors=True)
+            output.write(self.path, _line(head))
+            return
         self._compare(json.loads(lines[0]), json.loads(_line(head)))
         for line in lines[1:]:
             entry = json.loads(line)
@@ -125,7 +132,7 @@ def _short(value: Any) -> str:
 def _refuse_strangers(folder: Path) -> None:
     """A folder without a manifest must hold nothing that another run may have left."""
     for path in sorted(folder.iterdir()):
-        if path.name != LOCK and not path.name.startswith(DRAFT):
+        if path.name not in (LOCK, WORK) and not path.name.startswith(DRAFT):
             raise InputError(
                 f"the folder holds {path.name}, but no {NAME}: these are files of another run",
                 file=folder,
