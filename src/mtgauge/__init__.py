@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mtgauge.data.segments import Segments
     from mtgauge.engine.explain import explain
     from mtgauge.engine.local import score
+    from mtgauge.engine.rerank import rerank
     from mtgauge.registry import load
     from mtgauge.report.api import meta, probe
 
@@ -31,6 +32,7 @@ __all__ = [
     "meta",
     "metrics",
     "probe",
+    "rerank",
     "score",
     "train",
 ]
@@ -42,6 +44,7 @@ _HOMES = {
     "load": "mtgauge.registry",
     "meta": "mtgauge.report.api",
     "probe": "mtgauge.report.api",
+    "rerank": "mtgauge.engine.rerank",
     "score": "mtgauge.engine.local",
 }
 
