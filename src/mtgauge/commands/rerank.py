@@ -119,9 +119,7 @@ def _write(args: argparse.Namespace, result: Reranked) -> None:
     else:
         write(args.out, best)
     if args.nbest is not None:
-        text = candidates.moses_lines(
-            result.candidates, result.order, result.scores, result.total
-        )
+        text = candidates.moses_lines(result.candidates, result.order, result.scores, result.total)
         write(args.nbest, text)
     if args.scores is not None:
         write(args.scores, _table(result.rows(), args.scores.suffix))

@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "inputs", nargs="+", metavar="IN", type=Path,
         help=".jsonl or .tsv (also .gz, .zst), .parquet, a folder of them, or - (standard input)",
     )  # fmt: skip
-    add("-m", "--metrics", nargs="+", default=[], metavar="METRIC", help="one new column per metric")
+    add(
+        "-m", "--metrics", nargs="+", default=[], metavar="METRIC", help="one new column per metric"
+    )
     add("-o", "--out", type=Path, metavar="DIR", help="folder of shards (default: standard output)")
     add("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
     add("--source-column", default="source", metavar="NAME", help="(%(default)s)")
@@ -36,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-source", action="store_true", help="there is no source column")
     add("--no-header", action="store_true", help="TSV without header: columns are called 1, 2, ...")
     add(
-        "--format", choices=["jsonl", "tsv"], help="of standard input and of files without an ending"
+        "--format",
+        choices=["jsonl", "tsv"],
+        help="of standard input and of files without an ending",
     )
     add(
         "--add", nargs="+", default=[], metavar="COLUMN",
@@ -50,7 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--top", metavar="SHARE", help="of these the best: 10%% or a number; needs -o")
     add("--by", metavar="EXPR", help="what --top goes by (default: the first metric)")
     add("--prefix", default="", metavar="TEXT", help="of the names of new columns")
-    add("--shard-size", type=int, default=50_000, metavar="N", help="records per shard (%(default)s)")
+    add(
+        "--shard-size",
+        type=int,
+        default=50_000,
+        metavar="N",
+        help="records per shard (%(default)s)",
+    )
     add(
         "--max-rejects", type=int, default=1000, metavar="N",
         help="more damaged records than this end the run (%(default)s)",

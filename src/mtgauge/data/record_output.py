@@ -40,7 +40,10 @@ def writer(
         with _ParquetOutput(stream, records.schema, added) as out:
             yield out
         return
-    with _packed(stream, form.packing) as packed, io.BufferedWriter(_Open(packed), 1 << 16) as lines:
+    with (
+        _packed(stream, form.packing) as packed,
+        io.BufferedWriter(_Open(packed), 1 << 16) as lines,
+    ):
         if records.header is not None:
             lines.write(("\t".join([*records.header, *added]) + "\n").encode())
         yield _TextOutput(lines, form.kind)

@@ -15,10 +15,10 @@ encoded once; pairs are handed over in tiles of 32 x 32, so that a tile's 64 tex
 1,024 comparisons. A metric that reads hypothesis and reference together (regressor) encodes n^2
 pairs all the same.
 
-Several metrics are blended: within a segment each is brought to mean 0 and deviation 1 (all 0 where
-candidates are equal; turned where lower is better), and the weighted sum counts. A metric that is
-undefined for all candidates of a segment is left out there; a candidate with an undefined score
-comes last. Equal candidates keep their order: the first wins.
+Several metrics are blended: each is turned where lower is better, brought to mean 0 within every
+segment, and divided by its deviation from these means over all segments; the weighted sum counts,
+to nine decimals. A metric that is undefined for all candidates of a segment is left out there; a
+candidate with an undefined score comes last. Equal candidates keep their order: the first wins.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from mtgauge import registry
 from mtgauge.data import checks, columns
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import Where, open_place
@@ -147,10 +148,9 @@ def rerank(
         remark = place.remark()
     ready = [*alone.values(), *paired.values()]
     turned = [1.0 if x.metric.higher_is_better else -1.0 for x in ready]
-    total = [
-        blended([sign * parts[s] for sign, parts in zip(turned, scores.values(), strict=True)], share)
-        for s in range(len(groups))
-    ]
+    total = blended(
+        [[f * x for x in p] for f, p in zip(turned, scores.values(), strict=True)], share
+    )
     return Reranked(
         groups,
         scores,
@@ -162,22 +162,21 @@ def rerank(
     )
 
 
-def blended(parts: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
-    """What the candidates of one segment are ordered by: the scores themselves, if there is one.
+def blended(parts: Sequence[Sequence[FloatArray]], weights: Sequence[float]) -> list[FloatArray]:
+    """What candidates are ordered by: parts[k][s] are the scores of metric k in segment s.
 
-    >>> blended([np.array([1.0, 3.0]), np.array([20.0, 10.0])], [2.0, 1.0])
-    array([-1.,  1.])
+    >>> blended([[np.array([1.0, 3.0])], [np.array([20.0, 10.0])]], [2.0, 1.0])
+    [array([-1.,  1.])]
     """
     if len(parts) == 1:
-        return parts[0]
-    total = np.zeros(len(parts[0]))
+        return list(parts[0])
+    total = [np.zeros(len(scores)) for scores in parts[0]]
     for part, weight in zip(parts, weights, strict=True):
-        if np.isnan(part).all():
-            continue
-        spread = np.nanstd(part)
-        centred = part - np.nanmean(part)
-        total += weight * (centred / spread if spread > 1e-12 else 0.0 * centred)
-    return total
+        centred = [x - np.nanmean(x) if not np.isnan(x).all() else np.zeros(len(x)) for x in part]
+        spread = np.sqrt(np.nanmean(np.concatenate(centred) ** 2))
+        for sums, x in zip(total, centred, strict=True):
+            sums += weight * x / (spread if spread > 0 else 1.0)
+    return [np.round(sums, 9) + 0.0 for sums in total]  # the order must not hang on rounding
 
 
 def _ordered(scores: FloatArray) -> list[int]:
@@ -223,6 +222,9 @@ def _weights(weights: Sequence[float] | None, many: int) -> list[float]:
 def _ready(specs: Sequence[str], task: Task, needs: str | None = None) -> dict[str, Ready]:
     if not specs:
         return {}
+    for spec in specs:
+        if "reference" in registry.load(spec).needs - task.sides:
+            raise UsageError(f"{spec} needs a reference: give it with --mbr, not with -m.")
     found, unserved = serve(list(specs), task)
     for spec, why in unserved.items():
         raise LanguageError(f"{spec}: {why}")

@@ -1,4 +1,4 @@
-"""What a folder of shards holds: `manifest.jsonl`, a line for the run and a line per finished shard.
+"""What a folder of shards holds: `manifest.jsonl`, a line for the run and one per finished shard.
 
     {"mtgauge": ..., "form": ".jsonl.gz", "inputs": [...], "options": {...}, "metrics": [...]}
     {"shard": 0, "stage": "write", "file": "part-00000.jsonl.gz", "records": 50000, "kept": ...}

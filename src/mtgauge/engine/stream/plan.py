@@ -250,7 +250,7 @@ class Job:
         prefix = self.plan.prefix
         types: dict[str, Type] = {prefix + name: RULES[name].type for name in self.rules}
         types |= {prefix + name: "truth" for name in self.duplicates}
-        return types | {name: "number" for name in self.names.values()}
+        return types | dict.fromkeys(self.names.values(), "number")
 
     def _ready(self) -> dict[str, Ready]:
         if not self.plan.metrics:

@@ -48,6 +48,14 @@ def _scripts(texts: Sequence[str]) -> list[str]:
     return list(map(script, texts))
 
 
+def _lengths(texts: Sequence[str]) -> list[int]:
+    return list(map(len, texts))
+
+
+def _words(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
 def _foreign(texts: Sequence[str], lang: str | None, side: str) -> list[bool]:
     from mtgauge.text.untranslated import is_foreign
 
@@ -58,7 +66,7 @@ def _foreign(texts: Sequence[str], lang: str | None, side: str) -> list[bool]:
 def _untranslated(pairs: Pairs) -> list[float]:
     from mtgauge.text.guard import shares
 
-    return shares(pairs.sources, pairs.targets, pairs.lang).tolist()
+    return list(map(float, shares(pairs.sources, pairs.targets, pairs.lang)))
 
 
 def _plain(text: str) -> str:
@@ -69,35 +77,43 @@ def _copies(pairs: Pairs) -> list[bool]:
     return [_plain(x) == _plain(y) for x, y in zip(pairs.sources, pairs.targets, strict=True)]
 
 
-def _ratio(x: str, y: str) -> float | None:
+def _ratios(pairs: Pairs) -> list[float | None]:
     """The longer over the shorter; missing where one is empty."""
-    return max(len(x), len(y)) / min(len(x), len(y)) if x and y else None
+    return [
+        max(len(x), len(y)) / min(len(x), len(y)) if x and y else None
+        for x, y in zip(pairs.sources, pairs.targets, strict=True)
+    ]
+
+
+def _both(name: str, type_: Type, says: str, of: Callable[[Sequence[str]], Any]) -> dict[str, Rule]:
+    """The same question of both sides."""
+    return {
+        f"source_{name}": Rule(type_, f"{says} of the source", lambda pairs: of(pairs.sources)),
+        f"target_{name}": Rule(type_, f"{says} of the target", lambda pairs: of(pairs.targets)),
+    }
 
 
 RULES: dict[str, Rule] = {
-    "source_lang": Rule("text", "language of the source, as it looks", lambda p: _languages(p.sources)),
-    "target_lang": Rule("text", "language of the target, as it looks", lambda p: _languages(p.targets)),
-    "source_script": Rule("text", "script of most letters, such as Latn", lambda p: _scripts(p.sources)),
-    "target_script": Rule("text", "script of most letters, such as Latn", lambda p: _scripts(p.targets)),
+    **_both("lang", "text", "language, as it looks,", _languages),
+    **_both("script", "text", "script, such as Latn,", _scripts),
     "source_foreign": Rule(
-        "truth", "the source is surely not in the language of -l",
-        lambda p: _foreign(p.sources, p.lang, "source"), needs_lang=True,
+        "truth",
+        "the source is surely not in the language of -l",
+        lambda pairs: _foreign(pairs.sources, pairs.lang, "source"),
+        needs_lang=True,
     ),
     "target_foreign": Rule(
-        "truth", "the target is surely not in the language of -l",
-        lambda p: _foreign(p.targets, p.lang, "target"), needs_lang=True,
+        "truth",
+        "the target is surely not in the language of -l",
+        lambda pairs: _foreign(pairs.targets, pairs.lang, "target"),
+        needs_lang=True,
     ),
     "copy": Rule("truth", "the target is the source, but for case and spaces", _copies),
     "untranslated": Rule("number", "share of the target that was left untranslated", _untranslated),
-    "length_ratio": Rule(
-        "number", "characters of the longer side over those of the shorter",
-        lambda p: [_ratio(x, y) for x, y in zip(p.sources, p.targets, strict=True)],
-    ),
-    "source_length": Rule("integer", "characters of the source", lambda p: list(map(len, p.sources))),
-    "target_length": Rule("integer", "characters of the target", lambda p: list(map(len, p.targets))),
-    "source_words": Rule("integer", "words between spaces", lambda p: [len(x.split()) for x in p.sources]),
-    "target_words": Rule("integer", "words between spaces", lambda p: [len(x.split()) for x in p.targets]),
-}  # fmt: skip
+    "length_ratio": Rule("number", "characters of the longer side over the shorter", _ratios),
+    **_both("length", "integer", "characters", _lengths),
+    **_both("words", "integer", "words between spaces", _words),
+}
 DUPLICATES = {
     "duplicate": "source and target stood together before",
     "duplicate_source": "the source stood before",
