@@ -25,10 +25,12 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from mtgauge.data import checks
-from mtgauge.errors import InputError, ResourceError
+from mtgauge.data.zstd import open_zstd
+from mtgauge.errors import InputError
 
 Kind = Literal["tsv", "csv", "jsonl", "spaces"]
 _KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
+DAMAGE = (OSError, EOFError, zlib.error)  # what reading a damaged file raises
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -62,31 +64,8 @@ def open_bytes(path: Path) -> IO[bytes]:
     if path.name.lower().endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(fileobj=handle))
     if path.name.lower().endswith(".zst"):
-        zstd = zstandard()
-        return io.BufferedReader(
-            zstd.ZstdDecompressor().stream_reader(handle, read_across_frames=True)
-        )
+        return open_zstd(handle)
     return handle
-
-
-def zstandard() -> Any:
-    """The package zstandard, or the error that says how to get it."""
-    try:
-        import zstandard
-    except ImportError:
-        raise ResourceError(
-            "Files that end in .zst need the package zstandard: pip install 'mtgauge[stream]'."
-        ) from None
-    return zstandard
-
-
-def damage() -> tuple[type[Exception], ...]:
-    """What reading a damaged file raises."""
-    try:
-        import zstandard
-    except ImportError:
-        return (OSError, EOFError, zlib.error)
-    return (OSError, EOFError, zlib.error, zstandard.ZstdError)
 
 
 def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]:
@@ -97,7 +76,7 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
         try:
             for number, raw in enumerate(handle, 1):
                 yield number, checks.decode_line(raw, name, number)
-        except damage() as error:
+        except DAMAGE as error:
             raise InputError(
                 f"the file is damaged after this line ({error})",
                 file=name,

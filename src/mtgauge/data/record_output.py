@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Literal, Protocol
 
-from mtgauge.data.readers import zstandard
-from mtgauge.data.records import Block, Form, Records, pyarrow_parquet
+from mtgauge.data.record_parquet import pyarrow_parquet
+from mtgauge.data.records import Block, Form, Records
+from mtgauge.data.zstd import zstandard
 
 Type = Literal["number", "integer", "text", "truth"]
 Columns = Mapping[str, Sequence[Any]]

@@ -1,7 +1,7 @@
-"""Records of corpora of any size: JSONL, TSV and Parquet, block by block, in constant memory.
+"""Records of corpora of any size, block by block, in constant memory; here: JSONL and TSV.
 
     form = Form.of(Path("a.jsonl.zst"))                    # Form("jsonl", "zst")
-    reader = open_records([Path("a.jsonl.zst")], form, texts=["src", "tgt"])
+    reader = TextRecords([Path("a.jsonl.zst")], form.kind, texts=["src", "tgt"])
     while block := reader.take(2000):
         block.rows[0]["src"]; block.rejects
 
@@ -11,8 +11,8 @@ keep the line as it stood, so that what is written again is what was read.
 
 Files follow each other as if they were one. `skip` passes over records without parsing them, and
 `digest` names the bytes of the lines passed since it was last asked: a run that goes on after a
-kill sees whether its input is still the same. Limits: a line longer than `LONGEST` bytes is a
-reject; a Parquet file is read a row group at a time, so its largest one must fit in memory.
+kill sees whether its input is still the same. A line longer than `LONGEST` bytes is a reject.
+record_parquet.py reads Parquet, record_files.py finds files and opens them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import IO, Any, Literal
 
 from mtgauge.data import checks, readers
 from mtgauge.data.spool import STANDARD_INPUT
-from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.errors import InputError
 
 Kind = Literal["jsonl", "tsv", "parquet"]
 KINDS: tuple[Kind, ...] = ("jsonl", "tsv", "parquet")
 LONGEST = 1 << 20  # bytes of a line
-_SHOWN = 2000  # characters of a reject that are kept
+SHOWN = 2000  # characters of a reject that are kept
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Records:
         """A name for what was read since the last call."""
         return ""
 
-    def _refuse_missing(self, names: Sequence[str], file: Path, line: int | None = None) -> None:
+    def refuse_missing(self, names: Sequence[str], file: Path, line: int | None = None) -> None:
         for text in self.texts:
             if text not in names:
                 raise InputError(
@@ -175,9 +175,9 @@ class TextRecords(Records):
             for name in self.texts:
                 readers.text_of(row, name, path, number)
         except InputError as error:
-            shown = raw[: 4 * _SHOWN].decode("utf-8", "backslashreplace").rstrip("\r\n")
+            shown = raw[: 4 * SHOWN].decode("utf-8", "backslashreplace").rstrip("\r\n")
             said = str(error).removeprefix(f"{path}, line {number}: ")
-            block.rejects.append(Reject(str(path), number, said, shown[:_SHOWN]))
+            block.rejects.append(Reject(str(path), number, said, shown[:SHOWN]))
         else:
             block.rows.append(row)
             block.lines.append(text)
@@ -205,7 +205,7 @@ class TextRecords(Records):
                             self._check_header(path, raw)
                         else:
                             yield path, number, raw
-            except readers.damage() as error:
+            except readers.DAMAGE as error:
                 raise InputError(
                     f"the file is damaged after this line ({error})",
                     file=path,
@@ -219,7 +219,7 @@ class TextRecords(Records):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"two columns are called {twice!r}", file=path, line=1)
         if self.header is None:
-            self._refuse_missing(names, path, 1)
+            self.refuse_missing(names, path, 1)
             self.header = names
         elif names != self.header:
             raise InputError(
@@ -240,7 +240,7 @@ class TextRecords(Records):
             names = list(self._parse(checks.decode_line(raw, path, number), path, number))
         except InputError:
             return []  # a reject like any other
-        self._refuse_missing(names, path, number)
+        self.refuse_missing(names, path, number)
         self._numbers = names if self.kind == "tsv" else []
         return names
 
@@ -259,156 +259,3 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
         yield raw
         while len(raw) == LONGEST and not raw.endswith(b"\n"):
             raw = stream.readline(LONGEST)
-
-
-class ParquetRecords(Records):
-    """Rows of Parquet files. `needed` are columns that are wanted as Python values."""
-
-    def __init__(
-        self, paths: Sequence[Path], texts: Sequence[str], needed: Sequence[str], batch: int
-    ) -> None:
-        super().__init__(paths, texts)
-        for path in paths:
-            with _parquet(path) as file:
-                names = file.schema_arrow.names
-                if self.schema is None:
-                    self._refuse_missing(names, path)
-                    self.schema, self.first_columns = file.schema_arrow, names
-                elif not file.schema_arrow.equals(self.schema):
-                    raise InputError(
-                        f"the columns are not those of {paths[0]}",
-                        file=path,
-                        remedy="Files of one run have the same schema.",
-                    )
-        self._needed = [n for n in self.first_columns if n in {*texts, *needed}]
-        self._batches = self._read(batch)
-        self._rest: tuple[Path, int, Any] | None = None
-
-    def take(self, most: int) -> Block | None:
-        piece = self._piece(most)
-        if piece is None:
-            return None
-        path, row, table = piece
-        block = Block(self.place, len(table))
-        good = []
-        values = table.select(self._needed).to_pylist() if self._needed else [{}] * len(table)
-        for i, cells in enumerate(values):
-            try:
-                for name in self.texts:
-                    readers.text_of(cells, name, path, row + i)
-            except InputError as error:
-                said = str(error).removeprefix(f"{path}, line {row + i}: ")
-                text = repr({name: cells[name] for name in self.texts})[:_SHOWN]
-                block.rejects.append(Reject(str(path), row + i, said, text))
-            else:
-                good.append(i)
-                block.rows.append(cells)
-                block.at.append(self.place + i)
-        block.table = table if len(good) == len(table) else table.take(good)
-        self.place += len(table)
-        return block
-
-    def skip(self, many: int) -> None:
-        while many and (piece := self._piece(many)) is not None:
-            many -= len(piece[2])
-            self.place += len(piece[2])
-
-    def _piece(self, most: int) -> tuple[Path, int, Any] | None:
-        """The rest of the current batch, at most so many rows: (file, number of the first, rows)"""
-        if self._rest is None:
-            self._rest = next(self._batches, None)
-        if self._rest is None:
-            return None
-        path, row, table = self._rest
-        self._rest = (path, row + most, table.slice(most)) if len(table) > most else None
-        return path, row, table.slice(0, most)
-
-    def _read(self, batch: int) -> Iterator[tuple[Path, int, Any]]:
-        import pyarrow
-
-        for path in self.paths:
-            row = 1
-            with _parquet(path) as file:
-                try:
-                    for rows in file.iter_batches(batch_size=batch):
-                        yield path, row, pyarrow.Table.from_batches([rows])
-                        row += len(rows)
-                except (OSError, pyarrow.ArrowException) as error:
-                    raise InputError(
-                        f"the file is damaged ({error})", file=path, remedy="Fetch it again."
-                    ) from None
-
-
-def pyarrow_parquet() -> Any:
-    """The package pyarrow.parquet, or the error that says how to get it."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ResourceError(
-            "Parquet files need the package pyarrow: pip install 'mtgauge[stream]'."
-        ) from None
-    return pyarrow.parquet
-
-
-def _parquet(path: Path) -> Any:
-    parquet = pyarrow_parquet()
-    import pyarrow
-
-    try:
-        return parquet.ParquetFile(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"this is no Parquet file ({error})", file=path) from None
-
-
-def open_records(
-    paths: Sequence[Path],
-    form: Form,
-    texts: Sequence[str],
-    *,
-    needed: Sequence[str] = (),
-    header: bool = True,
-    batch: int = 2000,
-) -> Records:
-    """The records of these files; `texts` are the columns that must hold text."""
-    if form.kind == "parquet":
-        if not header:
-            raise UsageError("--no-header is for TSV.")
-        return ParquetRecords(paths, texts, needed, batch)
-    return TextRecords(paths, form.kind, texts, header=header)
-
-
-def input_files(arguments: Sequence[Path], form: Form | None) -> tuple[list[Path], Form]:
-    """The files that arguments name, folders opened (sorted by name), and their common form."""
-    paths: list[Path] = []
-    for path in arguments:
-        if path != STANDARD_INPUT and path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and Form.of(p) is not None)
-            if not inside:
-                raise InputError(
-                    "the folder holds no corpus", file=path, remedy=f"It looks for {_ENDINGS}."
-                )
-            paths += inside
-        else:
-            if path != STANDARD_INPUT:
-                readers.must_exist(path)
-            paths.append(path)
-    if len(set(paths)) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise UsageError(f"{twice} is named twice.")
-    forms = {path: form or Form.of(path) for path in paths}
-    for path, found in forms.items():
-        if found is None:
-            raise UsageError(
-                f"{path}: which form has it? Name it {_ENDINGS}, or say --format jsonl or tsv."
-            )
-    first = forms[paths[0]]
-    assert first is not None
-    other = next((path for path, found in forms.items() if found != first), None)
-    if other is not None:
-        raise UsageError(f"{other} has another form than {paths[0]}: run them one after the other.")
-    if first.kind == "parquet" and STANDARD_INPUT in paths:
-        raise UsageError("Parquet cannot be read from standard input: name a file.")
-    return paths, first
-
-
-_ENDINGS = ".jsonl, .tsv (also .gz, .zst) or .parquet"

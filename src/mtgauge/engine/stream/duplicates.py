@@ -7,8 +7,8 @@ A record's key is a hash of 128 bits of its texts (blake2b): among ten billion d
 chance that two share one is below 1 in 10^18. One pass over the input appends (hash, place), 24
 bytes, to one of 256 files by the first byte of the hash. Equal texts meet in one file, which is
 sorted in memory; all but the first place of each hash are marked. A file of more than `MOST`
-entries is split once more by the next byte. The marks are one bit per record on disk, read through a
-memory map. So 10^8 records take 2.4 GB of disk while it works and 12.5 MB afterwards, and memory
+entries is split once more by the next byte. The marks are one bit per record on disk, read through
+a memory map. So 10^8 records take 2.4 GB of disk while it works and 12.5 MB afterwards, and memory
 for `MOST` entries (about 250 MB) at most.
 """
 

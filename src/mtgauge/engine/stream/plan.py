@@ -18,8 +18,9 @@ from typing import Any
 from mtgauge import registry
 from mtgauge._version import __version__
 from mtgauge.data import checks
+from mtgauge.data.record_files import input_files, open_records
 from mtgauge.data.record_output import Type
-from mtgauge.data.records import Block, Form, Records, input_files, open_records
+from mtgauge.data.records import Block, Form, Records
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import STANDARD_INPUT
 from mtgauge.engine.cache import code_fingerprint

@@ -31,8 +31,9 @@ from typing import IO, Any
 import numpy as np
 
 from mtgauge.data.output import make_folder
+from mtgauge.data.record_files import open_records
 from mtgauge.data.record_output import writer
-from mtgauge.data.records import Block, Form, Records, Reject, open_records
+from mtgauge.data.records import Block, Form, Records, Reject
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool, read_once
 from mtgauge.engine.places import Where, open_place
