@@ -194,8 +194,8 @@ def test_files_that_do_not_go_together(tmp_path):
         read([first, second], Form("parquet"))
     with pytest.raises(UsageError, match="which form"):
         input_files([_touched(tmp_path / "x.dat")], None)
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no corpus"):
-        (tmp_path / "empty").mkdir()
         input_files([tmp_path / "empty"], None)
     with pytest.raises(InputError, match="no Parquet file"):
         read([_touched(tmp_path / "no.parquet")], Form("parquet"))

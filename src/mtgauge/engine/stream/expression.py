@@ -33,7 +33,7 @@ from mtgauge.errors import UsageError
 
 Row = Mapping[str, Any]
 Node = Callable[[Row], Any]
-_LONGEST = 10_000  # characters
+_LONGEST, _DEEPEST = 10_000, 100  # characters, levels
 _ORDER: dict[type, Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -57,7 +57,7 @@ class Expression:
     def __init__(self, text: str) -> None:
         self.text = text
         self.columns: set[str] = set()
-        self._node = self._node_of(self._parsed())
+        self._node = self._compiled(self._parsed())
 
     def __call__(self, row: Row) -> bool:
         return _truth(self._node(row)) is True
@@ -77,12 +77,18 @@ class Expression:
         if len(self.text) > _LONGEST:
             raise UsageError(f"The expression is longer than {_LONGEST:,} characters.")
         try:
-            return ast.parse(self.text.strip(), mode="eval").body
+            tree = ast.parse(self.text.strip(), mode="eval").body
         except SyntaxError as error:
             at = error.offset - 1 if error.offset else len(self.text.strip())
             raise self._fault(error.msg, at) from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise UsageError(f"The expression cannot be read ({error}).") from None
+        level: list[ast.AST] = [tree]
+        for _ in range(_DEEPEST):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if level:
+            raise UsageError("The expression is nested too deep.")
+        return tree
 
     def _fault(self, message: str, at: int) -> UsageError:
         rest = self.text.strip()[at : at + 20]
@@ -96,12 +102,6 @@ class Expression:
     def _refuse(self, node: ast.AST, message: str) -> UsageError:
         line = self.text.strip().encode()[: getattr(node, "col_offset", 0)]  # ast counts bytes
         return self._fault(message, len(line.decode("utf-8", "ignore")))
-
-    def _node_of(self, node: ast.expr) -> Node:
-        try:
-            return self._compiled(node)
-        except RecursionError:
-            raise UsageError("The expression is nested too deep.") from None
 
     def _compiled(self, node: ast.expr) -> Node:
         match node:

@@ -151,7 +151,11 @@ def locked(folder: Path) -> Iterator[None]:
             raise UsageError(
                 f"Another run is writing to {folder}. Wait for it, or choose another folder."
             ) from None
-        yield
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows removes no open file
+                path.unlink()
 
 
 def _lock(handle: int) -> None:

@@ -38,7 +38,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool, read_once
 from mtgauge.engine.places import Where, open_place
 from mtgauge.engine.stream import duplicates, top
-from mtgauge.engine.stream.manifest import LOCK, WORK, Manifest, locked
+from mtgauge.engine.stream.manifest import WORK, Manifest, locked
 from mtgauge.engine.stream.plan import BLOCK, Job, Kept, Plan, Seen
 from mtgauge.engine.stream.shards import shard, sweep
 from mtgauge.errors import InputError, UsageError
@@ -166,7 +166,6 @@ class _Run:
         else:
             self.found.count(manifest.done)
         shutil.rmtree(work, ignore_errors=True)
-        (folder / LOCK).unlink(missing_ok=True)
         return self.found
 
     def _first_pass(
