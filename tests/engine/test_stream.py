@@ -109,7 +109,7 @@ def test_what_was_dropped_early_is_not_scored(corpus, monkeypatch):
     seen = []
     whole = Chrf.statistics
     monkeypatch.setattr(
-        ChrF, "statistics", lambda self, b: (seen.append(len(b)), whole(self, b))[1]
+        Chrf, "statistics", lambda self, b: (seen.append(len(b)), whole(self, b))[1]
     )
     stream(corpus, "-m", "chrf", "-o", "out", "--keep", "id < 10 and chrf >= 0")
     assert sum(seen) == 10
