@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 from mtgauge.commands.shared import (
+    add_place_options,
     add_result_options,
     open_cache,
+    place_of,
     progress_bar,
     use_encoder_options,
 )
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")
     add_result_options(parser, seed="resampling")
+    add_place_options(parser)
     add("--verbose", action="store_true", help="signatures in full, on standard error")
 
 
@@ -81,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     # -l takes several pairs and so swallows a DATA that follows it
     langs = [word for word in args.lang or () if not Path(word).exists()]
     data = [*args.data, *(Path(word) for word in args.lang or () if Path(word).exists())]
-    with progress_bar("segments", quiet=args.quiet) as progress:
+    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as progress:
         found = meta(
             data,
             args.metrics,
@@ -101,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             unescape=args.unescape,
             seed=args.seed,
             cache=cache,
+            place=place,
             progress=progress,
         )
     sys.stdout.write(found.render(args.format, matrix=args.matrix))
@@ -113,6 +117,8 @@ def run(args: argparse.Namespace) -> int:
     _warn_of_unserved(found)
     if not args.quiet:
         _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
+        if place.remark():
+            print(place.remark() + ".", file=sys.stderr)
     return 0
 
 

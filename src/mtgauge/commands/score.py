@@ -7,7 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
+from mtgauge.commands.shared import (
+    add_encoder_options,
+    add_place_options,
+    place_of,
+    progress_bar,
+    use_encoder_options,
+)
 from mtgauge.data import checks, columns, foreign, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
@@ -103,6 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
     parser.add_argument("--verbose", action="store_true", help="signatures in full")
     add_encoder_options(parser)
+    add_place_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -116,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     how = Comparing(not args.no_ci, args.seed, args.baseline)
     with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
         started = time.perf_counter()
-        with progress_bar("segments", quiet=args.quiet) as advance:
+        with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as advance:
             result = score_corpus(
                 corpus,
                 _metrics(args),
@@ -127,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
                 progress=advance,
                 brought=_brought(args, corpus),
                 lower=args.lower,
+                place=place,
             )
         seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
@@ -138,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
         if metric.unserved is not None:
             print(f"warning    {metric.spec} has no scores: {metric.unserved}", file=sys.stderr)
     if not args.quiet:
-        _tell(result, seconds, verbose=args.verbose)
+        _tell(result, seconds, place.remark(), verbose=args.verbose)
     if args.json is not None:
         write(args.json, render(result, "json", segments=True))
     return 0
@@ -171,7 +179,7 @@ def _echo(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
+def _tell(result: Result, seconds: float, place: str, *, verbose: bool) -> None:
     """Signatures, suspicions and speed: everything that is not the result."""
     for metric in result.values():
         if metric.unserved is None:
@@ -185,6 +193,8 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
         for what, count in metric.notes.items():
             if count and what != "empty":
                 print(f"note       {metric.spec}: {sentence(what, count)}", file=sys.stderr)
+    if place:
+        print(f"place      {place}", file=sys.stderr)
     done = result.segments * len(result.systems)
     print(f"speed      {done:,} segments in {seconds:.1f} s", end="", file=sys.stderr)
     print(f" ({done / max(seconds, 1e-9):,.0f} per second)", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mtgauge.data.output import cache_folder
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -39,6 +40,25 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def add_place_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say where segments are scored; scores do not depend on them."""
+    group = parser.add_argument_group("where to run")
+    group.add_argument(
+        "--workers", type=int, metavar="N",
+        help="score in N processes, each with its own models (default: in this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--engine", choices=["local", "ray"], default="local", help="this machine, or a Ray cluster"
+    )
+    group.add_argument(
+        "--address", metavar="ADDR", help="of a running Ray cluster (default: start one here)"
+    )
+
+
+def place_of(args: argparse.Namespace) -> contextlib.AbstractContextManager[Place]:
+    return open_place(Where(args.engine, args.workers, args.address))
 
 
 def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:

@@ -22,7 +22,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
-from mtgauge.engine.places import SHARD, Engine, Here, Place, Where, open_place
+from mtgauge.engine.places import SHARD, Here, Place
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.summary import Comparing, summarise
@@ -53,9 +53,7 @@ def score(
     documents: Sequence[str] | None = None,
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
-    engine: Engine = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    place: Place | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -67,24 +65,22 @@ def score(
     tested against `baseline`, the first one by default; `documents[i]` names the document of
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
-    better. With `workers=N` segments are scored by N processes, with `engine="ray"` on a Ray
-    cluster: the one at `address`, or one that is started on this machine.
+    better. `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     corpus = Corpus.from_lists(hypotheses, sources, references, documents)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
-    with open_place(Where(engine, workers, address)) as place:
-        return score_corpus(
-            corpus,
-            metrics,
-            lang,
-            empty=empty,
-            unescape=unescape,
-            how=how,
-            brought=brought,
-            lower=lower,
-            place=place,
-        )
+    return score_corpus(
+        corpus,
+        metrics,
+        lang,
+        empty=empty,
+        unescape=unescape,
+        how=how,
+        brought=brought,
+        lower=lower,
+        place=place,
+    )
 
 
 def score_corpus(

@@ -115,14 +115,14 @@ def open_place(where: Where | None = None) -> Iterator[Place]:
 
 def _place(where: Where) -> Place:
     if where.engine == "ray":
-        from mtgauge.engine.ray import ray_place
+        from mtgauge.engine.ray import RayPool
 
-        return ray_place(where)
+        return RayPool(where)
     if where.workers is None or where.workers == 1:
         return Here()
-    from mtgauge.engine.processes import process_place
+    from mtgauge.engine.processes import process_pool
 
-    return process_place(where.workers)
+    return process_pool(where.workers)
 
 
 def shards(batch: Segments, size: int = SHARD) -> Iterator[Segments]:

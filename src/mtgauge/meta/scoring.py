@@ -79,10 +79,10 @@ def score(
     segments[wanted] = direction * metric.segment_score(rows)
     systems: dict[str, float] = {}
     if level == "system":
-        place = np.full(len(judgements), -1)
-        place[wanted] = np.arange(len(wanted))
+        position = np.full(len(judgements), -1)
+        position[wanted] = np.arange(len(wanted))
         for system, members in judgements.rows_by_system().items():
-            mine = place[members][place[members] >= 0]
+            mine = position[members][position[members] >= 0]
             if len(mine):
                 total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
                 systems[system] = direction * float(total[0])
