@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
+from mtgauge.commands.shared import (
+    add_encoder_options,
+    add_place_options,
+    place_of,
+    progress_bar,
+    use_encoder_options,
+)
 from mtgauge.data import candidates, readers
 from mtgauge.data.output import write
 from mtgauge.data.spool import STANDARD_INPUT, Spool
@@ -48,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--source-column", default="source", metavar="NAME", help="of .jsonl (%(default)s)")
     add("--quiet", action="store_true", help="results only: no notes, no progress")
     add_encoder_options(parser)
+    add_place_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     found, sources = _read(args)
     started = time.perf_counter()
-    with progress_bar("pairs", quiet=args.quiet) as advance:
+    with place_of(args) as place, progress_bar("pairs", quiet=args.quiet) as advance:
         result = rerank(
             found.groups,
             sources,
@@ -64,12 +71,13 @@ def run(args: argparse.Namespace) -> int:
             args.lang,
             weights=args.weights,
             matrix=args.matrix is not None,
+            place=place,
             progress=advance,
         )
     seconds = time.perf_counter() - started
     _write(args, result)
     if not args.quiet:
-        _tell(result, seconds)
+        _tell(result, seconds, place.remark())
     return 0
 
 
@@ -151,14 +159,14 @@ def _matrix_lines(result: Reranked) -> Iterable[str]:
             yield json.dumps(row) + "\n"
 
 
-def _tell(result: Reranked, seconds: float) -> None:
+def _tell(result: Reranked, seconds: float, place: str) -> None:
     for name, signature in result.signatures.items():
         blank = "mbr " if name.startswith("mbr:") else ""
         print(f"signature  {blank}{signature}", file=sys.stderr)
     changed = sum(choice != 0 for choice in result.choice)
     many = len(result.candidates)
     print(f"note       {changed:,} of {many:,} segments: not the first candidate.", file=sys.stderr)
-    if result.remark:
-        print(f"workers    {result.remark}", file=sys.stderr)
+    if place:
+        print(f"place      {place}", file=sys.stderr)
     texts = sum(map(len, result.candidates))
     print(f"speed      {texts:,} candidates in {seconds:.1f} s", file=sys.stderr)

@@ -7,7 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from mtgauge.commands.shared import add_encoder_options, progress_bar, use_encoder_options
+from mtgauge.commands.shared import (
+    add_encoder_options,
+    add_place_options,
+    place_of,
+    progress_bar,
+    use_encoder_options,
+)
 from mtgauge.data.records import Form
 from mtgauge.data.spool import STANDARD_INPUT
 from mtgauge.encode import configure
@@ -68,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rejects", type=Path, metavar="FILE", help="where damaged records go; of -o: its folder")
     add("--quiet", action="store_true", help="no notes, no progress")
     add_encoder_options(parser)
+    add_place_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,15 +102,15 @@ def run(args: argparse.Namespace) -> int:
         max_rejects=args.max_rejects,
     )
     started = time.perf_counter()
-    with progress_bar("records", quiet=args.quiet) as advance:
-        found = stream(plan, args.out, rejects=args.rejects, progress=advance)
+    with place_of(args) as place, progress_bar("records", quiet=args.quiet) as advance:
+        found = stream(plan, args.out, place=place, rejects=args.rejects, progress=advance)
     sys.stdout.flush()
     if not args.quiet:
-        _tell(found, time.perf_counter() - started)
+        _tell(found, time.perf_counter() - started, place.remark())
     return 0
 
 
-def _tell(found: Streamed, seconds: float) -> None:
+def _tell(found: Streamed, seconds: float, place: str) -> None:
     def say(what: str, text: str) -> None:
         print(f"{what:<10} {text}", file=sys.stderr)
 
@@ -118,7 +125,7 @@ def _tell(found: Streamed, seconds: float) -> None:
     say("records", f"{found.records:,} read, {found.kept:,} kept, {found.rejected:,} rejected")
     for condition, count in found.dropped.most_common():
         say("dropped", f"{count:,} by {condition}")
-    if found.remark:
-        say("workers", found.remark)
+    if place:
+        say("place", place)
     each = found.records / max(seconds, 1e-9)
     say("speed", f"{found.records:,} records in {seconds:.1f} s ({each:,.0f} per second)")

@@ -32,7 +32,7 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data import checks, columns
 from mtgauge.data.segments import Segments
-from mtgauge.engine.places import Where, open_place
+from mtgauge.engine.places import Here, Place
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import InputError, LanguageError, UsageError
@@ -54,7 +54,6 @@ class Reranked:
     order: list[list[int]]  # candidates, the best first
     signatures: dict[str, str]
     matrices: dict[str, list[FloatArray]] = field(default_factory=dict)  # u(c_i, c_j), if asked for
-    remark: str = ""  # of the workers
 
     @property
     def choice(self) -> list[int]:
@@ -97,7 +96,7 @@ def rerank(
     *,
     weights: Sequence[float] | None = None,
     matrix: bool = False,
-    where: Where | None = None,
+    place: Place | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Reranked:
     """Order the candidates of every segment, the best first.
@@ -121,31 +120,30 @@ def rerank(
     paired = _ready(mbr, Task(sides | {"reference"}, lang), needs="reference")
     scores: dict[str, list[FloatArray]] = {}
     matrices: dict[str, list[FloatArray]] = {}
-    with open_place(where) as place:
-        if alone:
-            run = place.run(alone, _batches(groups, given, lang))
-            tables = [{s: alone[s].metric.segment_score(t) for s, t in x.items()} for x in run]
-            sizes = np.cumsum([len(group) for group in groups])[:-1]
-            for spec in alone:
-                scores[spec] = np.split(np.concatenate([x[spec] for x in tables]), sizes)
-        if paired:
-            found = [
-                {spec: np.full((len(x), len(x)), np.nan) for spec in paired}
-                for x in (dict.fromkeys(group) for group in groups)
-            ]
-            tiles = list(_tiles(groups))
-            batches = (_pairs(tile, groups, given, lang) for tile in tiles)
-            for tile, rows in zip(tiles, place.run(paired, batches), strict=True):
-                for spec, table in rows.items():
-                    _fill(tile, paired[spec].metric.segment_score(table), spec, found)
-                if progress is not None:
-                    progress(sum(len(part.lefts) * len(part.rights) for part in tile))
-            for spec in paired:
-                full = [_expanded(x[spec], group) for x, group in zip(found, groups, strict=True)]
-                scores[MBR + spec] = [np.asarray(x.mean(axis=1)) for x in full]
-                if matrix:
-                    matrices[MBR + spec] = full
-        remark = place.remark()
+    place = place or Here()
+    if alone:
+        run = place.run(alone, _batches(groups, given, lang))
+        tables = [{s: alone[s].metric.segment_score(t) for s, t in x.items()} for x in run]
+        sizes = np.cumsum([len(group) for group in groups])[:-1]
+        for spec in alone:
+            scores[spec] = np.split(np.concatenate([x[spec] for x in tables]), sizes)
+    if paired:
+        found = [
+            {spec: np.full((len(x), len(x)), np.nan) for spec in paired}
+            for x in (dict.fromkeys(group) for group in groups)
+        ]
+        tiles = list(_tiles(groups))
+        batches = (_pairs(tile, groups, given, lang) for tile in tiles)
+        for tile, rows in zip(tiles, place.run(paired, batches), strict=True):
+            for spec, table in rows.items():
+                _fill(tile, paired[spec].metric.segment_score(table), spec, found)
+            if progress is not None:
+                progress(sum(len(part.lefts) * len(part.rights) for part in tile))
+        for spec in paired:
+            full = [_expanded(x[spec], group) for x, group in zip(found, groups, strict=True)]
+            scores[MBR + spec] = [np.asarray(x.mean(axis=1)) for x in full]
+            if matrix:
+                matrices[MBR + spec] = full
     ready = [*alone.values(), *paired.values()]
     turned = [1.0 if x.metric.higher_is_better else -1.0 for x in ready]
     total = blended(
@@ -158,7 +156,6 @@ def rerank(
         [_ordered(x) for x in total],
         {name: x.signature.short for name, x in zip(scores, ready, strict=True)},
         matrices,
-        remark,
     )
 
 

@@ -36,7 +36,7 @@ from mtgauge.data.record_output import writer
 from mtgauge.data.records import Block, Form, Records, Reject
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool, read_once
-from mtgauge.engine.places import Where, open_place
+from mtgauge.engine.places import Here, Place
 from mtgauge.engine.stream import duplicates, top
 from mtgauge.engine.stream.manifest import WORK, Manifest, locked
 from mtgauge.engine.stream.plan import BLOCK, Job, Kept, Plan, Seen
@@ -59,7 +59,6 @@ class Streamed:
     resumed: int = 0  # shards that an earlier run had finished
     notes: dict[str, dict[str, int]] = field(default_factory=dict)  # by metric
     signatures: list[str] = field(default_factory=list)
-    remark: str = ""  # of the workers
 
     def count(self, entry: dict[str, Any]) -> None:
         self.records += entry["records"]
@@ -72,7 +71,7 @@ def stream(
     plan: Plan,
     out: Path | None = None,
     *,
-    where: Where | None = None,
+    place: Place | None = None,
     rejects: Path | None = None,
     progress: Progress | None = None,
 ) -> Streamed:
@@ -82,7 +81,7 @@ def stream(
     """
     job = Job(plan)
     with ExitStack() as stack:
-        run = _Run(job, where or Where(), progress or (lambda many: None), stack)
+        run = _Run(job, place or Here(), progress or (lambda many: None), stack)
         if out is None:
             found = run.to_stream(sys.stdout.buffer, rejects)
         elif rejects is not None:
@@ -106,8 +105,8 @@ class _Piece:
 
 
 class _Run:
-    def __init__(self, job: Job, where: Where, progress: Progress, stack: ExitStack) -> None:
-        self.job, self.where, self.progress, self.stack = job, where, progress, stack
+    def __init__(self, job: Job, place: Place, progress: Progress, stack: ExitStack) -> None:
+        self.job, self.place, self.progress, self.stack = job, place, progress, stack
         self.found = Streamed()
         self.rejected = 0  # also of shards that are not finished
         self.reasons: list[Reject] = []  # the first ones
@@ -257,14 +256,12 @@ class _Run:
                 waiting.append(piece)
                 yield piece.seen.batch
 
-        with open_place(self.where) as place:
-            for tables in place.run(self.job.metrics, batches()):
-                piece = waiting.popleft()
-                kept = self.job.judge(piece.seen, tables)
-                self._check_rejects(kept.block)
-                self.progress(kept.block.size)
-                yield piece.shard, kept, piece.last
-            self.found.remark = place.remark()
+        for tables in self.place.run(self.job.metrics, batches()):
+            piece = waiting.popleft()
+            kept = self.job.judge(piece.seen, tables)
+            self._check_rejects(kept.block)
+            self.progress(kept.block.size)
+            yield piece.shard, kept, piece.last
 
     def _blocks(self, records: Records, number: int, size: int) -> Iterator[_Piece]:
         """Blocks of all shards; one is looked at ahead, to know which one ends its shard."""
