@@ -258,6 +258,13 @@ def test_a_cut_manifest_and_files_without_their_line_are_done_again(corpus):
     assert content("out") == content("whole")
 
 
+def test_workers_write_the_same_bits(corpus):
+    arguments = [corpus, "-m", "chrf", "xmoverscore:lm=off", "-l", "de-en", "--shard-size", 70]
+    stream(*arguments, "-o", "here")
+    stream(*arguments, "-o", "there", "--workers", 2)
+    assert content("here") == content("there")
+
+
 # refusals
 
 
