@@ -143,16 +143,23 @@ def test_undefined_candidates_come_last():
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.lists(st.lists(st.floats(-100, 100), min_size=1, max_size=5), min_size=1, max_size=4),
+    st.lists(st.lists(st.integers(-100, 100), min_size=1, max_size=5), min_size=1, max_size=4),
     st.floats(0.5, 10),
     st.floats(-50, 50),
 )
 def test_a_blend_does_not_depend_on_scale_and_origin(groups, scale, shift):
-    one = [np.array(group) for group in groups]
+    one = [np.array(group, dtype=float) for group in groups]
     two = [np.sin(x) for x in one]
     moved = [x * scale + shift for x in one]
     for a, b in zip(blended([one, two], [1, 2]), blended([moved, two], [1, 2]), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_equal_scores_do_not_become_an_order_by_rounding():
+    equal, other = np.full(3, 0.1), np.array([1.0, 2.0, 3.0])
+    assert equal.mean() != 0.1
+    (alone,), (both,) = blended([[other], [other]], [1, 1]), blended([[equal], [other]], [9, 2])
+    np.testing.assert_array_equal(both, alone)
 
 
 def test_workers_choose_the_same(data):

@@ -170,7 +170,11 @@ def blended(parts: Sequence[Sequence[FloatArray]], weights: Sequence[float]) -> 
     total = [np.zeros(len(scores)) for scores in parts[0]]
     for part, weight in zip(parts, weights, strict=True):
         centred = [x - np.nanmean(x) if not np.isnan(x).all() else np.zeros(len(x)) for x in part]
-        spread = np.sqrt(np.nanmean(np.concatenate(centred) ** 2))
+        moves = np.concatenate(centred)
+        spread = np.sqrt(np.nanmean(moves**2))
+        largest = np.nanmax(np.abs(np.concatenate(part)), initial=0.0)
+        if spread <= 1e-9 * largest:  # equal but for rounding
+            centred = [np.where(np.isnan(x), x, 0.0) for x in centred]
         for sums, x in zip(total, centred, strict=True):
             sums += weight * x / (spread if spread > 0 else 1.0)
     return [np.round(sums, 9) + 0.0 for sums in total]  # the order must not hang on rounding
