@@ -116,7 +116,7 @@ def job(order: dict[str, Any]) -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = {}
+        found: dict[str, float] = {}
         for kind, run in {"score": by_score, "stream": by_stream}.items():
             if order["kind"] in ("both", kind):
                 run(path.with_name("warm.jsonl"), folder / "warm")  # loaded and compiled
@@ -174,7 +174,7 @@ def show_metrics(folder: Path, args: argparse.Namespace) -> dict[str, float]:
 def show_driver(folder: Path, args: argparse.Namespace) -> float:
     many = max(20_000, args.pairs)
     found = measure("stream", lay(folder, many), [], None)
-    rate = many / found["used"]
+    rate: float = many / found["used"]
     print(f"\ndriver: {many:,} records without a metric: {rate:,.0f} records/s")
     return rate
 
