@@ -10,7 +10,7 @@ Parts:
     stream     the same pairs through `stream` and through `score`
     growth     `stream` from 10,000 pairs to --most: cost per pair, peak memory
     metrics    cost per pair and peak memory of every metric
-    driver     `stream` without a metric: what reading, rules and writing cost
+    driver     `stream` without a metric: what reading, rules and writing cost; skipping, too
     mbr        minimum Bayes risk against encoding both texts of every pair, and against what
                comet-mbr does: every line encoded once, in its order, in batches of 8
     cluster    arithmetic for 10^8 and 10^10 pairs from the costs of this run (cluster.py)
@@ -31,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ import numpy as np
 
 import cluster
 from mtgauge import registry
+from mtgauge.data.records import TextRecords
 from mtgauge.engine.demo import example
 
 METRIC = "xmoverscore:lm=off"
@@ -71,9 +72,12 @@ def lay(folder: Path, many: int) -> Path:
 # one measurement, in a process of its own
 
 
-def measure(kind: str, path: Path, metrics: list[str], workers: int | None) -> dict[str, float]:
+def measure(
+    kind: str, path: Path, metrics: list[str], workers: int | None, rules: Sequence[str] = ()
+) -> dict[str, float]:
     """Seconds of the run, processor seconds and peak memory (MiB) of the process."""
     order = {"kind": kind, "path": str(path), "metrics": metrics, "workers": workers}
+    order |= {"rules": list(rules)}
     done = subprocess.run(
         [sys.executable, __file__, "--job", json.dumps(order)],
         capture_output=True,
@@ -110,7 +114,7 @@ def job(order: dict[str, Any]) -> None:
     def by_stream(file: Path, out: Path) -> None:
         needs = {side for spec in metrics for side in registry.load(spec).needs}
         references = ["reference"] if "reference" in needs or not needs else []
-        plan = Plan([file], metrics, references=references, lang="de-en")
+        plan = Plan([file], metrics, references=references, lang="de-en", add=order["rules"])
         with open_place(Where(workers=order["workers"])) as place:
             stream(plan, out, place=place)
 
@@ -173,10 +177,23 @@ def show_metrics(folder: Path, args: argparse.Namespace) -> dict[str, float]:
 
 def show_driver(folder: Path, args: argparse.Namespace) -> float:
     many = max(20_000, args.pairs)
-    found = measure("stream", lay(folder, many), [], None)
-    rate: float = many / found["used"]
-    print(f"\ndriver: {many:,} records without a metric: {rate:,.0f} records/s")
-    return rate
+    path = lay(folder, many)
+    print(f"\ndriver: {many:,} records without a metric, records/s of one core")
+    rates = {}
+    for name, rules in (
+        ("read and write", []),
+        ("lengths, ratio, copy", ["source_length", "target_length", "length_ratio", "copy"]),
+        ("duplicate", ["duplicate"]),
+        ("scripts", ["source_script", "target_script"]),
+        ("languages", ["source_lang", "target_lang"]),
+        ("foreign", ["source_foreign", "target_foreign"]),
+        ("untranslated", ["untranslated"]),
+    ):
+        rates[name] = many / measure("stream", path, [], None, rules)["used"]
+        print(f"{name:24s} {rates[name]:10,.0f}")
+    records = TextRecords([path], "jsonl", ["source", "target"])
+    print(f"{'skip (taking up again)':24s} {many / _used(lambda: records.skip(many)):10,.0f}")
+    return rates["read and write"]
 
 
 def show_mbr(args: argparse.Namespace) -> None:

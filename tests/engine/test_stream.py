@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -325,6 +324,7 @@ def test_two_runs_in_one_folder(corpus, capsys):
 
 def test_a_full_disk_keeps_what_was_finished(corpus):
     """A limit on the size of files stands for the disk: the third shard does not fit."""
+    resource = pytest.importorskip("resource")
     lines = corpus.read_bytes().splitlines(keepends=True)
     long = json.dumps({"id": 1, "src": "a" * 60_000, "tgt": "b" * 60_000, "ref": "c"}) + "\n"
     corpus.write_bytes(b"".join([*lines[:20], long.encode(), *lines[21:40]]))
