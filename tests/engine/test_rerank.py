@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_without_reference_it_is_the_score(data):
 
 def test_blend(data):
     groups, sources = data
-    options = {"metrics": ["xmoverscore:lm=off"], "mbr": ["ter"], "lang": "de-en"}
+    options: Any = {"metrics": ["xmoverscore:lm=off"], "mbr": ["ter"], "lang": "de-en"}
     found = mtgauge.rerank(groups, sources, **options)
     quality, risk = found.scores["xmoverscore:lm=off"], [-x for x in found.scores["mbr:ter"]]
     for s in range(len(groups)):
@@ -164,7 +165,7 @@ def test_equal_scores_do_not_become_an_order_by_rounding():
 
 def test_workers_choose_the_same(data):
     groups, sources = data
-    options = {"metrics": ["xmoverscore:lm=off"], "mbr": ["bertscore"], "lang": "de-en"}
+    options: Any = {"metrics": ["xmoverscore:lm=off"], "mbr": ["bertscore"], "lang": "de-en"}
     here = mtgauge.rerank(groups, sources, **options)
     with open_place(Where(workers=2)) as place:
         there = mtgauge.rerank(groups, sources, **options, place=place)
@@ -223,7 +224,8 @@ def test_lines_and_objects_say_the_same(files, capsys, data):
     lines = capsys.readouterr().out
     rerank("-t", "c.jsonl", "-l", "de-en", "-m", "xmoverscore:lm=off", "-o", "best.txt")
     assert (files / "best.txt").read_text() == lines
-    wanted = mtgauge.rerank(*data, ["xmoverscore:lm=off"], lang="de-en").best
+    groups, sources = data
+    wanted = mtgauge.rerank(groups, sources, ["xmoverscore:lm=off"], lang="de-en").best
     assert lines.splitlines() == wanted
 
 
