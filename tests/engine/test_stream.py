@@ -117,6 +117,23 @@ def test_what_was_dropped_early_is_not_scored(corpus, monkeypatch):
     assert sum(seen) == 10
 
 
+def test_languages_are_asked_only_of_what_cheap_conditions_left(corpus, monkeypatch):
+    from mtgauge.text import language
+
+    seen = []
+    whole = language.identify
+
+    def counted(texts, candidates):
+        seen.append(len(texts))
+        return whole(texts, candidates)
+
+    monkeypatch.setattr(language, "identify", counted)
+    stream(corpus, "-o", "out", "--keep", "target_lang == 'en' and id < 10", "--add", "source_lang")
+    assert sum(seen) == 20
+    assert {row["source_lang"] for row in rows("out")} <= {"de", "nl", "en"}
+    assert len(rows("out")) > 5
+
+
 @pytest.mark.parametrize("share", ["10%", "7"])
 def test_top(corpus, share):
     stream(corpus, "-m", "chrf", "-o", "all", "--shard-size", 50)

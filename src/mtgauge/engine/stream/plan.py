@@ -133,14 +133,20 @@ class Job:
         plan, rows = self.plan, block.rows
         targets = [row[plan.target] for row in rows]
         sources = None if plan.source is None else [row[plan.source] for row in rows]
-        pairs = Pairs(sources or targets, targets, self.lang)
         added: dict[str, Sequence[Any]] = {
-            plan.prefix + name: RULES[name].values(pairs) for name in self.rules
+            plan.prefix + name: [self.marks[name](place) for place in block.at]
+            for name in self.duplicates
         }
-        for name in self.duplicates:
-            added[plan.prefix + name] = [self.marks[name](place) for place in block.at]
         dropped: Counter[str] = Counter()
-        alive = self._pass(self._early, block, added, range(len(rows)), dropped)
+        alive = list(range(len(rows)))
+        for dear, parts in enumerate(self._early):
+            some = [targets[i] for i in alive]
+            pairs = Pairs([sources[i] for i in alive] if sources else some, some, self.lang)
+            for name in self.rules:
+                if RULES[name].is_dear == bool(dear):
+                    values = RULES[name].values(pairs)
+                    added[plan.prefix + name] = _placed(values, alive, len(rows))
+            alive = self._pass(parts, block, added, alive, dropped)
         batch = Segments(
             [targets[i] for i in alive],
             None if sources is None else [sources[i] for i in alive],
@@ -156,10 +162,7 @@ class Job:
         added = dict(seen.added)
         for spec, ready in self.metrics.items():
             scores = ready.metric.segment_score(tables[spec]).tolist()
-            column: list[float | None] = [None] * len(seen.block.rows)
-            for i, score in zip(seen.alive, scores, strict=True):
-                column[i] = score
-            added[self.names[spec]] = column
+            added[self.names[spec]] = _placed(scores, seen.alive, len(seen.block.rows))
         ordered = {name: added[name] for name in self.types}
         stays = self._pass(self._late, seen.block, ordered, seen.alive, seen.dropped)
         keys: list[float] = []
@@ -270,12 +273,17 @@ class Job:
             raise LanguageError(f"{spec}: {why}")
         return found
 
-    def _parts(self) -> tuple[list[Expression], list[Expression]]:
-        """Conditions that need no metric, which are asked first, and the others."""
-        parts = self.keep.parts if self.keep else []
+    def _parts(self) -> tuple[tuple[list[Expression], list[Expression]], list[Expression]]:
+        """Conditions in the order in which they are asked: cheap, dear, and those on metrics."""
         scores = set(self.names.values())
+        dear = {self.plan.prefix + name for name in self.rules if RULES[name].is_dear}
+        parts = self.keep.parts if self.keep else []
         late = [part for part in parts if part.columns & scores]
-        return [part for part in parts if part not in late], late
+        early = [part for part in parts if not part.columns & scores]
+        return (
+            [part for part in early if not part.columns & dear],
+            [part for part in early if part.columns & dear],
+        ), late
 
     # the manifest
 
@@ -305,6 +313,14 @@ class Job:
                 for spec, ready in self.metrics.items()
             ],
         }
+
+
+def _placed(values: Sequence[Any], rows: Sequence[int], many: int) -> list[Any]:
+    """A column of a block in which only some rows have a value."""
+    column: list[Any] = [None] * many
+    for i, value in zip(rows, values, strict=True):
+        column[i] = value
+    return column
 
 
 def _described(path: Path, form: Form) -> dict[str, Any]:
