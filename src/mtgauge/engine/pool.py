@@ -2,7 +2,7 @@
 
 A worker is known here by three things that it does:
 
-    start()           until it can answer; raises a ResourceError if it never will
+    start(wanted)     until it can answer or is not wanted; a ResourceError: it never will
     ask(question)     its answer; raises `Died` if it ended meanwhile
     stop()            ends it; may be called at any time, from any thread
 
@@ -42,7 +42,7 @@ class Died(Exception):
 class Handle(Protocol):
     """A worker, seen from the process that asks."""
 
-    def start(self) -> None: ...
+    def start(self, wanted: Callable[[], bool]) -> None: ...
 
     def ask(self, question: Message) -> Message: ...
 
@@ -67,6 +67,7 @@ class Pool:
         self.memory = 0  # MiB, of the worker that held most
         self._idle: SimpleQueue[Handle | MtgaugeError] = SimpleQueue()
         self._opened: dict[int, Job] = {}  # by worker
+        self._starting: list[threading.Thread] = []
         self._lost = 0  # workers that cannot be started
         self._lock = threading.Lock()
         self._started = self._closed = False
@@ -75,8 +76,9 @@ class Pool:
         if not metrics:
             yield from ({} for _ in batches)
             return
+        if self._closed:
+            raise UsageError("This place is closed: open a new one.")
         job = self._job(metrics)
-        self._start_all()
         with ThreadPoolExecutor(len(self.workers)) as threads:
             try:
                 for future in ahead(
@@ -105,23 +107,24 @@ class Pool:
         self._idle.put(ResourceError("The workers were stopped."))
         for worker in self.workers:
             worker.stop()
+        for thread in self._starting:
+            thread.join()
 
     # workers
 
     def _start_all(self) -> None:
-        if self._closed:
-            raise UsageError("This place is closed: open a new one.")
-        if not self._started:
-            self._started = True
-            for worker in self.workers:
-                self._start(worker)
+        """On the first shard: where the cache has everything, there is none."""
+        with self._lock:
+            starting, self._started = not self._started, True
+        for worker in self.workers if starting else ():
+            self._start(worker)
 
     def _start(self, worker: Handle) -> None:
         """In a thread of its own: a cluster may have no room for it yet."""
 
         def begin() -> None:
             try:
-                worker.start()
+                worker.start(lambda: not self._closed)
             except MtgaugeError as fault:
                 self._lose(fault)
             except Exception as fault:
@@ -131,7 +134,10 @@ class Pool:
             if self._closed:
                 worker.stop()
 
-        threading.Thread(target=begin, daemon=True).start()
+        thread = threading.Thread(target=begin, daemon=True)
+        with self._lock:
+            self._starting = [t for t in self._starting if t.is_alive()] + [thread]
+            thread.start()
 
     def _lose(self, fault: MtgaugeError) -> None:
         with self._lock:
@@ -165,6 +171,7 @@ class Pool:
         """Rows of one shard, by whichever worker is free."""
         if not len(batch):
             return scored(metrics, batch), {}
+        self._start_all()
         question = {"batch": packed_batch(batch)}
         ends: list[str] = []
         while len(ends) < ATTEMPTS:

@@ -12,16 +12,16 @@ metric that it defines is unknown there: put it in a module that an entry point 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.pool import Died, Pool
-from mtgauge.engine.worker import Message, thread_limits, write
+from mtgauge.engine.worker import Message, read, thread_limits, write
 from mtgauge.errors import ResourceError
 
 
@@ -31,7 +31,7 @@ class ProcessWorker:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    def start(self) -> None:
+    def start(self, wanted: Callable[[], bool]) -> None:
         path = os.pathsep.join(dict.fromkeys(filter(None, sys.path)))
         environment = os.environ | thread_limits(self.threads) | {"PYTHONPATH": path}
         with self._lock:
@@ -53,12 +53,11 @@ class ProcessWorker:
         assert process.stdout is not None
         try:
             write(process.stdin, question)
-            line = process.stdout.readline()
+            answer = read(process.stdout)
         except (OSError, ValueError):  # its end of the pipe is gone, or ours was closed
-            line = b""
-        if not line.endswith(b"\n"):
+            answer = None
+        if answer is None:
             raise Died(_end(process.wait()))
-        answer: Message = json.loads(line)
         return answer
 
     def stop(self) -> None:

@@ -19,9 +19,12 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
+import subprocess
+import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,12 +39,14 @@ from mtgauge.engine.worker import Message, Worker, thread_limits
 from mtgauge.errors import ResourceError
 
 PATIENCE = 60.0  # seconds that a cluster without room is waited for
-_POLL = 1.0
+ANSWER = 30.0  # seconds within which a cluster must answer at its address
+_POLL = 0.2
 
 
 def library() -> Any:
     """Ray, with its reports to its makers off."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # no cluster that nobody asked for
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # and without a warning of it
     try:
         import ray
@@ -59,11 +64,9 @@ class RayWorker:
         self.gpu, self.threads, self.peers = gpu, threads, peers
         self.up = False
         self._actor: Any = None
-        self._stopped = False
 
-    def start(self) -> None:
+    def start(self, wanted: Callable[[], bool]) -> None:
         ray = library()
-        self._stopped = False
         self._actor = (
             ray.remote(Worker)
             .options(
@@ -77,7 +80,7 @@ class RayWorker:
         waiting = [self._actor.__ray_ready__.remote()]
         began = time.monotonic()
         while not ray.wait(waiting, timeout=_POLL)[0]:
-            if self._stopped:
+            if not wanted():
                 return
             late = time.monotonic() - began > PATIENCE
             if late and not any(peer.up for peer in self.peers):
@@ -102,7 +105,7 @@ class RayWorker:
         return answer
 
     def stop(self) -> None:
-        self._stopped, self.up = True, False
+        self.up = False
         actor, self._actor = self._actor, None
         ray = library()
         if actor is not None and ray.is_initialized():
@@ -147,6 +150,8 @@ def _wants_gpu(ready: Ready) -> bool:
 
 
 def _connect(ray: Any, where: Where) -> None:
+    if where.address is not None:
+        _refuse_nothing_there(where.address)
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     try:
         with _hushed():
@@ -160,17 +165,40 @@ def _connect(ray: Any, where: Where) -> None:
                     **quiet,
                 )
     except (ConnectionError, TimeoutError, ValueError) as fault:
-        raise ResourceError(
-            f"There is no Ray cluster at {where.address} ({_first(fault)}). Start one with "
-            "ray start --head, or leave --address out: one is started on this machine."
-            if where.address is not None
-            else f"Ray cannot be started here ({_first(fault)})."
-        ) from None
+        if where.address is not None:
+            raise _no_cluster(where.address, _first(fault)) from None
+        raise ResourceError(f"Ray cannot be started here ({_first(fault)}).") from None
     except RuntimeError as fault:  # Ray refuses another Python or another Ray in this way
         raise ResourceError(
             f"The Ray cluster at {where.address or 'this machine'} cannot be used "
             f"({_first(fault)}). It needs the Python and the Ray of this process."
         ) from None
+
+
+def _refuse_nothing_there(address: str) -> None:
+    """Ray itself would try a wrong address for ever."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():  # "auto", or a name of Ray's own
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as fault:
+        raise _no_cluster(address, str(fault)) from None
+    ask = [sys.executable, "-P", "-m", "ray.scripts.scripts", "status", "--address", address]
+    try:
+        subprocess.run(ask, capture_output=True, timeout=ANSWER, check=True)
+    except subprocess.TimeoutExpired:
+        raise _no_cluster(address, "what listens there does not answer") from None
+    except subprocess.CalledProcessError as fault:
+        said = fault.stderr.decode(errors="replace").strip().splitlines()
+        raise _no_cluster(address, said[-1] if said else "it does not answer") from None
+
+
+def _no_cluster(address: str, reason: str) -> ResourceError:
+    return ResourceError(
+        f"There is no Ray cluster at {address} that can be used ({reason.rstrip('.')}). Start one "
+        "with ray start --head, or leave the address out: one is started on this machine."
+    )
 
 
 def _cannot_start(fault: Exception) -> str:

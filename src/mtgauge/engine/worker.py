@@ -13,6 +13,7 @@ Ray actor is the same class. Rows travel as base85 of little-endian float64: no 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -34,6 +35,7 @@ from mtgauge.errors import as_error
 from mtgauge.metric import Task
 
 Message = dict[str, Any]
+MARK = b"\x1e"  # begins every message: the record separator of ASCII
 _LIBRARIES = ("numpy", "onnxruntime", "tokenizers", "sacrebleu")  # whose version may move a bit
 
 
@@ -150,20 +152,27 @@ def tables_of(answer: Message) -> Tables:
 
 
 def write(stream: IO[bytes], message: Message) -> None:
-    stream.write(json.dumps(message).encode() + b"\n")
+    stream.write(MARK + json.dumps(message).encode() + b"\n")
     stream.flush()
 
 
+def read(stream: IO[bytes]) -> Message | None:
+    """The next message; None where the other side has ended. What others printed is passed over."""
+    for line in stream:
+        if line.startswith(MARK) and line.endswith(b"\n"):
+            message: Message = json.loads(line.removeprefix(MARK))
+            return message
+    return None
+
+
 def main() -> None:
-    """Questions from standard input, until it is closed; standard output is for answers alone."""
+    """Questions from standard input, until it is closed; answers to standard output."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand among the answers
     worker = Worker()
-    for line in sys.stdin.buffer:
-        try:
-            write(answers, worker.answer(json.loads(line)))
-        except BrokenPipeError:  # nobody is waiting any more
-            break
+    with contextlib.suppress(BrokenPipeError):  # nobody is waiting any more
+        while (question := read(sys.stdin.buffer)) is not None:
+            write(answers, worker.answer(question))
     os._exit(0)  # at once: nothing here needs an orderly end
 
 
