@@ -31,6 +31,8 @@ COMMANDS = {
     "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
     "meta": ("mtgauge.commands.meta", "how far a metric agrees with human judgements"),
     "probe": ("mtgauge.commands.probe", "does a metric prefer translationese?"),
+    "stream": ("mtgauge.commands.stream", "score and filter corpora of any size"),
+    "rerank": ("mtgauge.commands.rerank", "the best of n candidates per segment"),
     "remap": ("mtgauge.commands.remap", "fit and inspect remapped vector spaces (CLP, UMD)"),
     "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),

@@ -29,6 +29,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode.load import forget_texts
 from mtgauge.engine.cache import Question, RowCache
 from mtgauge.engine.ready import Ready
 from mtgauge.errors import UsageError
@@ -95,6 +96,7 @@ class Here:
 
 def scored(metrics: Mapping[str, Ready], batch: Segments) -> Tables:
     """One shard, scored here; where nothing is left to score, no model is loaded."""
+    forget_texts()
     return {
         spec: ready.metric.rows(batch) if len(batch) else np.empty((0, len(ready.metric.columns)))
         for spec, ready in metrics.items()

@@ -186,6 +186,12 @@ class Encoder:
 
     # memory window and disk cache
 
+    def forget(self) -> None:
+        """Empty the memory window."""
+        with self._lock:
+            self._window.clear()
+            self._window_bytes = 0
+
     def _key(self, text: str, layers: tuple[int, ...], lang: str | None) -> tuple[str, str]:
         where = ";".join(map(str, layers)) + (f"@{lang}" if self.uses_language else "")
         return where, text
