@@ -19,6 +19,7 @@ from mtgauge.commands.shared import (
 from mtgauge.data.output import write
 from mtgauge.engine.cache import RowCache
 from mtgauge.notes import sentence
+from mtgauge.report import disagree
 from mtgauge.report.api import Agreement, meta
 from mtgauge.report.writers import visible
 
@@ -68,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether one metric is better than another (%(default)s)",
     )
     add("--matrix", action="store_true", help="show the p-values of all comparisons")
-    add("--plot", metavar="DIR", type=Path, help="write scatter and histogram plots here")
+    add("--disagree", metavar="N", type=int, help="also N segments rated too high or low")
+    add("--plot", metavar="DIR", type=Path, help="write plots here; of an experiment, its figure")
     add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")
@@ -108,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
     sys.stdout.write(found.render(args.format, matrix=args.matrix))
+    if args.disagree is not None:
+        sys.stdout.write("\n" + disagree.render(found, args.disagree, args.format))
     if args.json:
         write(args.json, found.render("json"))
     if args.export:

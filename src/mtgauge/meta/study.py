@@ -27,7 +27,7 @@ from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.meta import slices, tables
+from mtgauge.meta import experiments, slices, tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import Comparison, Row, average
 from mtgauge.meta.scoring import Level, Scores, external, refuse_nothing_served, score
@@ -107,6 +107,7 @@ class Findings:
             "measures": measures,
             "outcomes": outcomes,
             "comparisons": [c.to_dict() for c in self.comparisons],
+            **({"cells": [vars(pair) for pair in experiments.cells(self)]} if self.printed else {}),
         }
 
     def to_pandas(self) -> Any:
@@ -238,7 +239,8 @@ def _with_experiment(plan: Plan) -> tuple[Plan, list[tables.Printed]]:
     if plan.experiment is None:
         return plan, []
     printed = tables.experiment(plan.experiment)
-    metrics = dict.fromkeys([*plan.metrics, *tables.specs(printed)])
+    offered = tables.DEFAULTS[printed[0].paper]
+    metrics = dict.fromkeys([*plan.metrics, *tables.specs(printed), *offered])
     level = plan.level or printed[0].level
     plan = replace(plan, metrics=tuple(metrics), level=level, paper=True)
     if printed[0].statistic == tables.BANDS:

@@ -88,6 +88,14 @@ class Encoder:
         self._window_bytes = 0
         self._lock = threading.RLock()  # a server may ask from several threads
 
+    def turn(self, vectors: Vectors) -> Vectors:
+        """A source's vectors, with the numbers that stand for its language turned."""
+        if not self.turned:
+            return vectors
+        signs = np.ones(vectors.shape[1], np.float32)
+        signs[-self.turned :] = -1
+        return vectors * signs
+
     # what a subclass writes
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
