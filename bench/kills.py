@@ -49,7 +49,7 @@ class Job:
 
 def _texts(folder: Path, times: int) -> tuple[Path, Path, Path]:
     """Sources, references and translations; each line is different."""
-    paths = tuple(folder / name for name in ("in.de", "ref.en", "a.en"))
+    paths = (folder / "in.de", folder / "ref.en", folder / "a.en")
     for path, column in zip(paths, ("source", "reference", "careful"), strict=True):
         lines = [f"{row[column]} {k}" for k in range(times) for row in _EXAMPLE]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

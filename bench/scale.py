@@ -179,7 +179,7 @@ def show_driver(folder: Path, args: argparse.Namespace) -> float:
     many = max(20_000, args.pairs)
     path = lay(folder, many)
     print(f"\ndriver: {many:,} records without a metric, records/s of one core")
-    rates = {}
+    rates: dict[str, float] = {}
     for name, rules in (
         ("read and write", []),
         ("lengths, ratio, copy", ["source_length", "target_length", "length_ratio", "copy"]),
