@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
-import signal
-import subprocess
-import sys
-
 import pytest
 
 from chromium import browser, faults, shoot
-from web_server import columns
+from web_server import columns, serving
 
 DROP = """
 const files = new DataTransfer();
@@ -22,25 +16,9 @@ document.getElementById("drop").dispatchEvent(event);
 HOSTILE = "<img src=x onerror=document.title='hacked'>"
 
 
-@contextlib.contextmanager
-def serving(folder, *options):
-    """A server of its own, as the command starts it: its address."""
-    command = [sys.executable, "-m", "mtgauge", "serve", "--port", "0", "--state", str(folder)]
-    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    try:
-        found = re.search(r"http://\S+", process.stderr.readline())
-        assert found is not None
-        yield found.group()
-    finally:
-        process.send_signal(signal.SIGINT)
-        code, told = process.wait(timeout=30), process.stderr.read()
-    assert code == 130
-    assert "Traceback" not in told
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("state")) as found:
+    with serving(tmp_path_factory.mktemp("state")) as (_, found):
         yield found
 
 
@@ -199,7 +177,7 @@ def test_a_run_is_cancelled_from_its_page(address, tmp_path):
 
 def test_people_enter_with_the_token(tmp_path):
     token = "correct horse battery"
-    with serving(tmp_path / "state", "--token", token) as address, browser(tmp_path) as driver:
+    with serving(tmp_path / "state", "--token", token) as (_, address), browser(tmp_path) as driver:
         driver.get(address)
         one(driver, "input[name=token]").send_keys("another token here")
         click(driver, "button.main")
