@@ -141,6 +141,19 @@ def test_odd_texts_do_not_break_it(metric: Metric) -> None:
     assert len(segment_scores(metric, batch)) == len(odd)
 
 
+def test_a_text_longer_than_it_reads_is_cut_and_counted(metric: Metric) -> None:
+    """No segment stops a run: 100,000 words end soon, and what was not read is told."""
+    if metric.longest is None:
+        return
+    long, short = "word 12 Köln a@b.de " * 25_000, "word 12 Köln a@b.de " * (metric.longest // 20)
+    batch = Segments([long, GOOD[0]], [long, SOURCES[0]], [(long,), REFERENCES[0]], "de-en")
+    found = segment_scores(metric, batch)
+    assert metric.notes["cut"] == 1
+    same_as = Segments([short.strip()], [short.strip()], [(short.strip(),)], "de-en")
+    assert found[0] == segment_scores(metric, same_as)[0]
+    assert metric.notes["cut"] == 1
+
+
 def test_signature_round_trip(metric: Metric) -> None:
     signed = sign(metric, {"refs": "1", "lang": "de-en"})
     for text in (signed.short, signed.full):

@@ -87,8 +87,6 @@ def test_an_option_that_does_not_apply_may_have_its_usual_value() -> None:
         ("fluency:lm_prior=0.3", "lm_prior=0.3", "lm_given is not nothing"),
         ("regressor:view=hyp+src,multi_ref=mean", "multi_ref=mean", "view is not"),
         ("esim:view=src,multi_ref=mean", "multi_ref=mean", "view is ref"),
-        ("kobe:preset=paper,names=on", "names=on", "preset is default"),
-        ("kobe:preset=paper,numbers=on", "numbers=on", "preset is default"),
         ("kobe:annotations=FILE,kb=mine", "kb=mine", "annotations is none"),
         ("bleu:smooth_value=1", "smooth_value=1", "smooth is floor or add-k"),
     ],

@@ -67,8 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settle_streams() -> None:
-    """SIGTERM ends a run as Ctrl-C does, so that copies are removed; closed streams are nothing."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    """SIGTERM and SIGHUP end a run as Ctrl-C does, so that copies are removed; closed streams are
+    nothing."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

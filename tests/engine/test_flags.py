@@ -33,6 +33,7 @@ def kinds(source, text, lang="de-en", asked=KINDS):
         ("Sie hat drei Brüder.", "She has 3 brothers.", []),
         ("Sie kam 1 Stunde zu spät.", "She was an hour late.", []),
         ("Der Preis sank um 5 auf 5 Euro.", "The price sank to 5 euros.", []),
+        ("Der Preis liegt bei 1.499 Yuan.", "The price is RMB1,499.", []),
         ("Mehr CO2-Ausstoß als erlaubt.", "More carbon dioxide emissions than allowed.", []),
         (
             "Er flog von Berlin nach Prag.",

@@ -163,4 +163,49 @@ def test_a_broken_file_is_named(tmp_path):
 def test_rows_are_plain_numbers(tmp_path):
     RowCache(tmp_path).rows(ready(Length()), _batch(["abc"]))
     (stored,) = sqlite3.connect(tmp_path / "rows.sqlite").execute("SELECT row FROM rows").fetchone()
-    assert np.frombuffer(stored, "<f8").tolist() == [3.0, 9.0]
+    assert np.frombuffer(stored[16:], "<f8").tolist() == [3.0, 9.0]
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"11 bytes...", b"\0" * 32, "text", 5])
+def test_a_damaged_row_is_scored_again(tmp_path, damage):
+    batch = _batch(["abc", "de"])
+    want = RowCache(tmp_path).rows(ready(Length()), batch)
+    with sqlite3.connect(tmp_path / "rows.sqlite") as store:
+        store.execute("UPDATE rows SET row = ?", (damage,))
+    store.close()
+    cache = RowCache(tmp_path)
+    np.testing.assert_array_equal(cache.rows(ready(Length()), batch), want)
+    assert (cache.hits, cache.misses, cache.damaged) == (0, 2, 2)
+    again = RowCache(tmp_path)  # and what was damaged has been replaced
+    np.testing.assert_array_equal(again.rows(ready(Length()), batch), want)
+    assert (again.hits, again.damaged) == (2, 0)
+
+
+def test_rows_that_changed_places_are_scored_again(tmp_path):
+    batch = _batch(["abc", "de"])
+    want = RowCache(tmp_path).rows(ready(Length()), batch)
+    with sqlite3.connect(tmp_path / "rows.sqlite") as store:
+        (one, a), (other, b) = store.execute("SELECT key, row FROM rows").fetchall()
+        store.executemany("UPDATE rows SET row = ? WHERE key = ?", [(b, one), (a, other)])
+    store.close()
+    np.testing.assert_array_equal(RowCache(tmp_path).rows(ready(Length()), batch), want)
+
+
+def test_files_below_a_folder_and_their_times_are_in_the_stamp(tmp_path):
+    from mtgauge.engine.cache import _stamp
+
+    file = tmp_path / "a" / "b" / "x.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("one")
+    before, times = _stamp(tmp_path), file.stat()
+    file.write_text("two")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a careful copy would
+    assert _stamp(tmp_path) != before
+
+
+def test_a_new_version_of_a_library_is_another_key(tmp_path, monkeypatch):
+    from mtgauge.engine import cache
+
+    before = cache.code_fingerprint()
+    monkeypatch.setattr(cache, "libraries", lambda: "numpy 99")
+    assert cache.code_fingerprint.__wrapped__() != before

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n{heading}\n\n{render_scores(part)}")
     print(f"\n{legend(result)}\n")
     said = verdict(result)
-    print("\n".join(fold(visible(f"{said.headline} {said.sentences[0]}"), WIDTH)), "\n")
+    print("\n".join([*fold(visible(f"{said.headline} {said.sentences[0]}"), WIDTH), ""]))
     if (one := shown_explanation(result)) is not None:
         print(f"Segment {one.segment + 1} of {one.system}, explained\n")
         print(render_explanation(one.explanation, colour=sys.stdout.isatty(), top=5))

@@ -145,6 +145,7 @@ def _say_more(
     if cache is not None:
         print(
             f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "
-            f"{seconds:.1f} s in all.",
+            + (f"{cache.damaged:,} damaged rows there were replaced; " if cache.damaged else "")
+            + f"{seconds:.1f} s in all.",
             file=sys.stderr,
         )

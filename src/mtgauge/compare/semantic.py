@@ -35,6 +35,7 @@ Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 _UNITS = 2**60
 _BLOCK = 128  # pairs whose cost matrices are in memory at once, a thread
+_CELLS = 2**25  # cells of those matrices, unless one pair has more
 
 
 @dataclass(frozen=True)
@@ -266,10 +267,14 @@ def travel(
     """
     out = np.empty((len(lefts), len(settings.orders)))
     sizes = np.diff(offsets)
+    room = len(settings.orders) * (sizes[lefts] + sizes[rights]) ** 2
 
     def run(lo: int, hi: int) -> None:
-        for at in range(lo, hi, _BLOCK):
-            part = slice(at, min(at + _BLOCK, hi))
+        at = lo
+        while at < hi:
+            cells = np.cumsum(room[at : min(at + _BLOCK, hi)])
+            part = slice(at, at + max(1, int(np.searchsorted(cells, _CELLS, "right"))))
+            at = part.stop
             block = _Block.fill(table, words, offsets, lefts[part], rights[part], settings)
             out[part] = block.solve().reshape(-1, len(settings.orders))
 

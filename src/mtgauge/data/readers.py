@@ -8,7 +8,8 @@
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
-only), a CSV file whose columns are not separated by commas, a JSON object with a key twice.
+only), a CSV file whose columns are not separated by commas, a JSON object with a key twice, a line
+of more than 16 MiB.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from mtgauge.data import checks, documents
 from mtgauge.errors import InputError
 
+_LONGEST = 16 * 2**20  # bytes of a line; a small .gz may unpack to gigabytes in one
+_KEYS_FROM = 10_000  # rows of JSON that are asked for their keys
 Kind = Literal["tsv", "csv", "jsonl", "spaces"] | documents.Kind
 _KINDS: dict[str, Kind] = {
     ".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".xlsx": "xlsx", ".tmx": "tmx",
@@ -74,7 +79,14 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
     name = str(path) if label is None else label
     with _open(path) as handle:
         try:
-            for number, raw in enumerate(handle, 1):
+            for number, raw in enumerate(iter(partial(handle.readline, _LONGEST + 1), b""), 1):
+                if len(raw) > _LONGEST:
+                    raise InputError(
+                        f"the line is longer than {_LONGEST:,} bytes",
+                        file=name,
+                        line=number,
+                        remedy="Is this text, one segment per line?",
+                    )
                 yield number, checks.decode_line(raw, name, number)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
@@ -99,11 +111,14 @@ def text_lines(path: Path) -> list[str]:
 
 
 def header_of(path: Path, label: str | None = None) -> list[str]:
-    """The names of a table's columns; a table without rows is refused."""
-    first = next(rows(path, label), None)
-    if first is None:
+    """The names of a table's columns; a table without rows is refused.
+
+    In JSON each row has names of its own: a column that begins later must not go unnoticed.
+    """
+    some = _KEYS_FROM if table_kind(path) == "jsonl" else 1
+    header = list(dict.fromkeys(name for _, row in islice(rows(path, label), some) for name in row))
+    if not header:
         raise InputError("the table has a header but no rows", file=label or path)
-    header = list(first[1])
     _refuse_alike(header, [name.casefold() for name in header], label or str(path))
     return header
 

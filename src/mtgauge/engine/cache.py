@@ -9,8 +9,11 @@ old number. A metric that learns from the corpus (NIST) is keyed by that corpus 
 
 The store is one SQLite file in write-ahead mode. Each batch is one transaction, so a run that is
 killed goes on where it stopped, and two processes may share the file. Rows are plain float64
-bytes: nothing is unpickled. Limits: notes that a metric counts while scoring (truncated texts) are
-counted only for texts scored now; a network drive may not support the locking that SQLite needs.
+bytes: nothing is unpickled. Before them stands a digest of the key and the row: a row that was
+damaged on disk is scored and stored again, and counted (`damaged`).
+
+Limits: notes that a metric counts while scoring (truncated texts) are counted only for texts scored
+now; a network drive may not support the locking that SQLite needs.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.seal import libraries, sealed, unsealed
 from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
@@ -38,7 +42,7 @@ class RowCache:
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / "rows.sqlite"
-        self.hits = self.misses = 0
+        self.hits = self.misses = self.damaged = 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # one statement per transaction unless BEGIN says otherwise
@@ -78,18 +82,23 @@ class RowCache:
                 part = keys[start : start + _QUESTION]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, row FROM rows WHERE key IN ({marks})"
-                for key, row in self._store.execute(query, part):
-                    found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
+                for key, stored in self._store.execute(query, part):
+                    row = unsealed(stored, key)
+                    if row is None:
+                        self.damaged += 1
+                    else:
+                        found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
         except sqlite3.Error as error:
             raise self._fault(error) from None
         return found
 
     def _write(self, keys: Sequence[bytes], rows: FloatArray) -> None:
-        values = ((key, row.astype("<f8").tobytes()) for key, row in zip(keys, rows, strict=True))
+        pairs = zip(keys, rows, strict=True)
+        values = ((key, sealed(row.astype("<f8").tobytes(), key)) for key, row in pairs)
         try:
             self._store.execute("BEGIN IMMEDIATE")
             # another process may have stored the same text meanwhile: the rows are equal
-            self._store.executemany("INSERT OR IGNORE INTO rows VALUES (?, ?)", values)
+            self._store.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", values)
             self._store.execute("COMMIT")
         except sqlite3.Error as error:
             if self._store.in_transaction:
@@ -127,9 +136,9 @@ def _keys(identity: bytes, batch: Segments) -> list[bytes]:
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """Digest of the code that makes scores, and of size and time of the models shipped."""
+    """Digest of the code that makes scores, the libraries it uses, and stamps of models shipped."""
     root = Path(__file__).parents[1]
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(libraries().encode(), digest_size=16)
     for pattern in _SCORING:
         for path in sorted(
             file for place in root.glob(pattern) for file in (place, *place.rglob("*"))
@@ -142,14 +151,15 @@ def code_fingerprint() -> str:
 
 
 def _stamp(path: Path) -> str:
-    """Name, size and time of a file or of the files in a folder; empty where there is none.
+    """Name, size and times of a file or of all files below a folder; empty where there is none.
 
-    A parameter that is a path (a model, a file of vectors) must not be answered from the cache
-    after the file has changed.
+    A parameter that is a path (a model, a folder of annotations) must not be answered from the
+    cache after a file has changed. The time of the last change of the inode is among them, since
+    the other one can be set.
     """
     try:
-        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
-        stats = [(file.name, file.stat()) for file in files]
+        files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+        stats = [(file.relative_to(path), file.stat()) for file in files if file.is_file()]
     except OSError:
         return ""
-    return ";".join(f"{name}:{s.st_size}:{s.st_mtime_ns}" for name, s in stats)
+    return ";".join(f"{n}:{s.st_size}:{s.st_mtime_ns}:{s.st_ctime_ns}" for n, s in stats)

@@ -208,8 +208,11 @@ def _counted(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _without_codes(mentions: Sequence[Mention], text: str) -> list[Mention]:
-    """Without figures behind a letter: CO2 and A6 are words that may be translated."""
-    return [m for m in mentions if not _LATIN.match(text[m.begin - 1 : m.begin])]
+    """Without figures behind a letter: CO2 and A6 are words that may be translated, RMB6 is not."""
+    coded = {m.end for m in mentions if m.category == "currency"}
+    return [
+        m for m in mentions if m.begin in coded or not _LATIN.match(text[m.begin - 1 : m.begin])
+    ]
 
 
 def _unmet(mine: Sequence[Mention], theirs: Sequence[Mention], lang: str) -> list[Mention]:

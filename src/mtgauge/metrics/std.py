@@ -73,6 +73,7 @@ class STD(Metric):
     paper = "Li et al. 2019, STD: An Automatic Evaluation Metric for MT Based on Word Embeddings"
     cost = "vectors"
     higher_is_better = False
+    longest = 10_000
 
     def __init__(
         self,

@@ -61,9 +61,21 @@ class JudgedFiles:
     any_language: Annotated[bool, "also languages that the encoder does not know"] = False
     packed: Annotated[str | Path | None, "all of these, as `mtgauge train pack` wrote them"] = None
     limit: Annotated[int | None, "train on N segments drawn at random"] = None
+    equal_weights: Annotated[
+        bool, "every judgement counts 1, not n / (n + 1) for the n people behind it"
+    ] = False
+    cut: Annotated[float, "cut z-scores at plus and minus X; 0: not at all"] = 3.0
 
     def check(self) -> None:
+        if not self.cut >= 0:
+            raise UsageError(f"--cut {self.cut:g}: must be 0 or more.")
         if self.packed is not None:
+            usual = JudgedFiles()
+            if (self.equal_weights, self.cut) != (usual.equal_weights, usual.cut):
+                raise UsageError(
+                    "--packed holds judgements that are weighted and cut: say --equal-weights and "
+                    "--cut to `mtgauge train pack`."
+                )
             others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap")
             given = [f"--{name.replace('_', '-')}" for name in others if getattr(self, name)]
             if given:

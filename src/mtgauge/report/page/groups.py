@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from mtgauge.engine.contrast import Counted, Phrase
 from mtgauge.engine.result import Result
 from mtgauge.engine.slices import Slices
-from mtgauge.engine.verdict import most_trusted, served
+from mtgauge.engine.verdict import most_trusted, served, shown_pair
 from mtgauge.report.page.dom import el
 from mtgauge.report.page.scores import colour
 from mtgauge.report.table import decimals
@@ -132,26 +132,29 @@ def _phrases(result: Result, counted: Counted | None) -> list[Element]:
     """Phrases that one of two systems gets right and the other wrong, each against the baseline."""
     if counted is None:
         return []
-    blocks = []
-    for other in result.systems:
-        if other == result.baseline:
-            continue
-        theirs, ours = counted.ngrams(result.baseline, other)
-        blocks.append(
-            el(
-                "div",
-                {"class": "panel"},
-                el("h3", {}, f"Phrases: {other} against {result.baseline}"),
-                el("p", {"class": "quiet"}, "Phrases of the reference that one system has more "
-                   "often in the right segment than the other. A click shows where."),
-                el("div", {"class": "two"},
-                   _phrase_table(result, f"{other} gets right, {result.baseline} misses",
-                                 ours, (other, result.baseline), swapped=True),
-                   _phrase_table(result, f"{result.baseline} gets right, {other} misses",
-                                 theirs, (result.baseline, other), swapped=False)),
-            )
-        )  # fmt: skip
-    return blocks
+    shown = set(shown_pair(result))
+    return [
+        _phrases_of(result, counted, other, is_open=other in shown)
+        for other in result.systems
+        if other != result.baseline
+    ]
+
+
+def _phrases_of(result: Result, counted: Counted, other: str, *, is_open: bool) -> Element:
+    base = result.baseline
+    theirs, ours = counted.ngrams(base, other)
+    return el(
+        "details",
+        {"class": "panel wide", "open": "" if is_open else None},
+        el("summary", {}, f"Phrases: {other} against {base}"),
+        el("p", {"class": "quiet"}, "Phrases of the reference that one system has more often in "
+           "the right segment than the other. A click shows where."),
+        el("div", {"class": "two"},
+           _phrase_table(result, f"{other} gets right, {base} misses", ours, (other, base),
+                         swapped=True),
+           _phrase_table(result, f"{base} gets right, {other} misses", theirs, (base, other),
+                         swapped=False)),
+    )  # fmt: skip
 
 
 def _phrase_table(

@@ -15,10 +15,12 @@ import base64
 import gzip
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from mtgauge.engine.flags import Flags
 from mtgauge.engine.result import MetricResult, Result
 from mtgauge.engine.slices import lengths
 from mtgauge.engine.verdict import Verdict, most_trusted, served, shown_pair
@@ -110,16 +112,23 @@ def segments(result: Result) -> str:
                 for metric in result.values()
             ],
             "flags": [
-                [
-                    [k, flag.kind, visible(flag.detail), flag.side, flag.places]
-                    for k, flags in enumerate(result.flags.get(name, ()))
-                    for flag in flags
-                ]
+                _flags(result.flags.get(name, ()), sources, texts.systems[name])
                 for name in result.systems
             ],
             "columns": [[visible(v) for v in values] for values in texts.columns.values()],
         }
     )
+
+
+def _flags(found: Sequence[Flags], sources: Sequence[str], mine: Sequence[str]) -> list[list[Any]]:
+    """[segment, kind, detail, side, places]; no places in a text that is shown with escapes."""
+    rows = []
+    for k, flags in enumerate(found):
+        for flag in flags:
+            text = sources[k] if flag.side == "source" else mine[k]
+            places = flag.places if visible(text) == text else ()
+            rows.append([k, flag.kind, visible(flag.detail), flag.side, places])
+    return rows
 
 
 def _scaled(scores: np.ndarray, parts: int) -> list[int | None]:

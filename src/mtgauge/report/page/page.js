@@ -125,18 +125,24 @@
     return found.reverse();
   }
 
-  // A text with marks: [from, to, class, title]; the first mark of a character counts.
-  function marked(text, marks) {
+  // A text with marks: [from, to, class, title]; the first mark of a character counts. `gaps` says
+  // what is missing before a character.
+  function marked(text, marks, gaps = new Map()) {
     const at = new Array(text.length).fill(null);
     for (const mark of marks) for (let i = mark[0]; i < Math.min(mark[1], at.length); i++) at[i] ??= mark;
     const parts = [];
+    const gap = (place) => {
+      if (gaps.has(place)) parts.push(el("mark", { class: "gap", title: "missing: " + gaps.get(place).join(" ") }, "‸"));
+    };
     for (let from = 0; from < text.length;) {
+      gap(from);
       let to = from + 1;
-      while (to < text.length && at[to] === at[from]) to++;
+      while (to < text.length && at[to] === at[from] && !gaps.has(to)) to++;
       const piece = text.slice(from, to);
       parts.push(at[from] ? el("mark", { class: at[from][2] || null, title: at[from][3] || null }, piece) : piece);
       from = to;
     }
+    gap(text.length);
     return parts;
   }
 
@@ -281,13 +287,18 @@
     systems.forEach((text, s) => {
       const marks = flags[s].filter((flag) => flag[2] === "hypothesis").flatMap(
         ([, detail, , places]) => places.map((p) => [...units(text, p), "flag", detail]));
+      const gaps = new Map();
+      let end = 0;
       if (base !== null && base !== text)
-        for (const [kind, , mine] of edits(words(base), words(text)))
-          if (mine && kind !== "kept") marks.push([mine.from, mine.to, "", kind === "added" ? "added" : "differs"]);
+        for (const [kind, theirs, mine] of edits(words(base), words(text))) {
+          if (mine && kind !== "kept") marks.push([mine.from, mine.to, "", kind === "added" ? "added" : `for: ${theirs.word}`]);
+          if (!mine) gaps.set(end, [...(gaps.get(end) || []), theirs.word]);
+          end = mine ? mine.to : end;
+        }
       const more = facts.metrics.map((m, i) => (m.served && i !== state.metric ? `${m.spec} ${shown(i, score(data, i, s, k))}` : null));
       const value = shown(state.metric, score(data, state.metric, s, k));
       line(el("span", { class: "who " + colour(s) }, facts.systems[s]),
-        [text === "" ? el("em", { class: "quiet" }, "empty") : marked(text, marks),
+        [text === "" ? el("em", { class: "quiet" }, "empty") : marked(text, marks, gaps),
           el("span", { class: "more" }, more.filter((x) => x).join(" · "))],
         [el("span", { title: metricNames[state.metric] }, value)], TARGET_LANG);
     });
@@ -318,10 +329,11 @@
     }
     const systems = [...new Set(found.map((one) => one.s))];
     const metrics = [...new Set(found.map((one) => one.m))];
-    let s = systems.includes(state.system) ? state.system : systems[0];
+    const worth = (x) => goodness(state.metric, score(data, state.metric, x, k));
+    let s = systems.reduce((worst, x) => (worth(x) < worth(worst) ? x : worst));
     const asked = (one) => one.s === s && one.m === state.metric && (one.explanation.matrix || state.metric !== facts.usual);
-    const drawn = found.find(asked) || found.find((one) => one.s === s && one.explanation.matrix)
-      || found.find((one) => one.s === s);
+    const moved = (one) => one.s === s && one.explanation.matrix && String(one.explanation.left) !== String(one.explanation.right);
+    const drawn = found.find(asked) || found.find(moved) || found.find((one) => one.s === s);
     let m = drawn.m;
     const body = el("div", {});
     const draw = () => {

@@ -109,11 +109,11 @@ def segments(result: Result) -> Element:
 
 
 def _about_segments(result: Result, explained: int) -> str:
-    told = (
-        "Words that the reference lacks are marked."
-        if result.texts and result.texts.references
-        else ""
-    )
+    with_reference = result.texts is not None and result.texts.references is not None
+    whose = "the reference" if with_reference else result.baseline
+    told = f"Words that differ from {whose} are marked, and places where words are missing (‸)."
+    if not with_reference and len(result.systems) == 1:
+        told = ""
     some = (
         f"{explained} of {result.segments:,} segments have an explanation: those on which systems "
         "differ most, and those that score lowest."

@@ -154,8 +154,13 @@ def _refuse_without(rows: Rows, need: str) -> None:
         )
 
 
-def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
-    """The rows with cut scores, or the error that says what is wrong with them."""
+def equally_weighted(rows: Rows) -> Rows:
+    """The rows, each judgement counting the same, however many people gave it."""
+    return replace(rows, weights=np.ones(len(rows)))
+
+
+def refuse_bad(rows: Rows, languages: Sequence[str] = (), cut: float = LIMIT) -> Rows:
+    """The rows with cut scores (0: not cut), or the error that says what is wrong with them."""
     missing = np.flatnonzero(np.isnan(rows.scores)).tolist()
     if len(missing):
         where = ", ".join(f"{n} in {f}" for f, n in Counter(rows.files[i] for i in missing).items())
@@ -173,7 +178,7 @@ def refuse_bad(rows: Rows, languages: Sequence[str] = ()) -> Rows:
             f"it knows {', '.join(sorted(known))}",
             remedy="Take those pairs out with --pairs, or say --any-language to train anyway.",
         )
-    return replace(rows, scores=np.clip(rows.scores, -LIMIT, LIMIT))
+    return replace(rows, scores=np.clip(rows.scores, -cut, cut)) if cut else rows
 
 
 def refuse_constant(rows: Rows, *, by_file: bool = False, part: str = "") -> None:
