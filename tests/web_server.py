@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import signal
+import subprocess
+import sys
 import time
 from importlib import resources
 
@@ -25,6 +30,25 @@ def server(folder, **limits):
     """A client of an application that keeps its runs in the folder; use it in a `with` block."""
     settings = Settings(state=folder, limits=Limits(**limits))
     return TestClient(create(settings), base_url=HOME)
+
+
+@contextlib.contextmanager
+def serving(folder, *options):
+    """The command as a process of its own: that process and its address, once it listens.
+
+    At the end it is interrupted, if it is still there; it has never printed a traceback.
+    """
+    command = [sys.executable, "-m", "mtgauge", "serve", "--port", "0", "--state", str(folder)]
+    with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            found = re.search(r"http://\S+", process.stderr.readline())
+            assert found is not None
+            yield process, found.group()
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            told = process.communicate(timeout=60)[1]
+        assert "Traceback" not in told
 
 
 def submit(client, metrics=("chrf",), times=1, **fields):

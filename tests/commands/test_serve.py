@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import signal
 import socket
 import subprocess
 import sys
@@ -15,24 +13,7 @@ import httpx
 import pytest
 
 from mtgauge.cli import main
-from web_server import SLOW, submit, wait
-
-
-@contextlib.contextmanager
-def serving(folder, *options):
-    """A server: its process and a client; it is interrupted at the end, if it is still there."""
-    command = [sys.executable, "-m", "mtgauge", "serve", "--port", "0", "--state", str(folder)]
-    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    try:
-        found = re.search(r"http://\S+", process.stderr.readline())
-        assert found is not None
-        with httpx.Client(base_url=found.group(), timeout=60) as client:
-            yield process, client
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
-        process.stderr.close()
+from web_server import SLOW, serving, submit, wait
 
 
 def children(pid):
@@ -58,7 +39,7 @@ def is_there(pid):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads the list of processes (Linux)")
 def test_a_server_that_is_killed_leaves_no_process_and_its_runs_are_found_again(tmp_path):
-    with serving(tmp_path) as (process, client):
+    with serving(tmp_path) as (process, address), httpx.Client(base_url=address) as client:
         run = submit(client, SLOW, times=300)
         wait(client, run, ["running"], stage="loading models")
         waiting = submit(client)
@@ -70,17 +51,16 @@ def test_a_server_that_is_killed_leaves_no_process_and_its_runs_are_found_again(
         while any(map(is_there, workers)) and time.monotonic() < until:
             time.sleep(0.1)
         assert [pid for pid in workers if is_there(pid)] == []
-    with serving(tmp_path) as (process, client):
+    with serving(tmp_path) as (process, address), httpx.Client(base_url=address) as client:
         assert "The server stopped" in client.get(f"/runs/{run}").json()["error"]
         assert wait(client, waiting)["state"] == "done"
         process.terminate()
         assert process.wait(timeout=30) == 130
-        assert "Traceback" not in process.stderr.read()
 
 
 def test_limits_and_token_reach_the_server(tmp_path):
     options = ["--token", "correct horse", "--max-upload", "1", "-m", "chrf"]
-    with serving(tmp_path, *options) as (_, client):
+    with serving(tmp_path, *options) as (_, address), httpx.Client(base_url=address) as client:
         assert client.get("/metrics").status_code == 401
         client.headers["authorization"] = "Bearer correct horse"
         assert [m["spec"] for m in client.get("/metrics").json()] == ["chrf"]

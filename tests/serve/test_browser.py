@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-
 import pytest
 
 from chromium import browser, faults, shoot
-from web_server import columns
+from web_server import columns, serving
 
 DROP = """
 const files = new DataTransfer();
@@ -24,18 +18,8 @@ HOSTILE = "<img src=x onerror=document.title='hacked'>"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A server of its own, as the command starts it."""
-    command = [sys.executable, "-m", "mtgauge", "serve", "--port", "0", "--state"]
-    folder = tmp_path_factory.mktemp("state")
-    process = subprocess.Popen(
-        [*command, str(folder)], stderr=subprocess.PIPE, text=True, env=os.environ
-    )
-    found = re.search(r"http://\S+", process.stderr.readline())
-    assert found is not None
-    yield found.group()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
-    assert "Traceback" not in process.stderr.read()
+    with serving(tmp_path_factory.mktemp("state")) as (_, found):
+        yield found
 
 
 def until(driver, question, seconds=120):
@@ -189,3 +173,20 @@ def test_a_run_is_cancelled_from_its_page(address, tmp_path):
         click(driver, "#cancel")
         until(driver, "document.body.dataset.state === 'cancelled'")
         assert "This run was cancelled" in one(driver, "main").text
+
+
+def test_people_enter_with_the_token(tmp_path):
+    token = "correct horse battery"
+    with serving(tmp_path / "state", "--token", token) as (_, address), browser(tmp_path) as driver:
+        driver.get(address)
+        one(driver, "input[name=token]").send_keys("another token here")
+        click(driver, "button.main")
+        until(driver, "document.querySelector('.alarm') !== null")
+        assert "not the token" in one(driver, ".alarm").text
+        one(driver, "input[name=token]").send_keys(token)
+        click(driver, "button.main")
+        until(driver, "document.querySelectorAll('.metric').length > 20")
+        click(driver, "#example")  # requests of the page carry the cookie
+        until(driver, "document.querySelectorAll('.column').length === 5")
+        driver.get(f"{address}run/{'A' * 16}")
+        assert "There is no such run" in one(driver, ".alarm").text

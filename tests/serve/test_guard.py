@@ -106,7 +106,7 @@ def test_nothing_is_loaded_from_elsewhere(client, path):
     assert "http" not in policy
     assert headers["x-frame-options"] == "DENY"
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert "access-control-allow-origin" not in headers
 
 
