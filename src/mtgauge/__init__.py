@@ -9,6 +9,7 @@ a program nothing.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mtgauge._version import __version__
@@ -55,8 +56,15 @@ def public(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
+class CallableFolder(ModuleType):
+    """A folder that has the name of a public function, and stands in for it."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return public(self.__name__.rpartition(".")[2])(*args, **options)
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("meta", "metrics", "train"):  # folders; meta can be called
+    if name in ("compare", "meta", "metrics", "train"):  # folders; two can be called
         return import_module(f"mtgauge.{name}")
     if name in _HOMES:
         return public(name)

@@ -25,6 +25,7 @@ from mtgauge.report.writers import speak_plainly, visible
 COMMANDS = {
     "score": ("mtgauge.commands.score", "score systems, compare them, test the difference"),
     "check": ("mtgauge.commands.check", "a gate for CI: fail where translations got worse"),
+    "report": ("mtgauge.commands.report", "one HTML page: verdict, scores, tests, segments"),
     "demo": ("mtgauge.commands.demo", "the main job on example data in the package"),
     "metrics": ("mtgauge.commands.metrics", "what metrics there are, and how to read them"),
     "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
@@ -34,6 +35,7 @@ COMMANDS = {
     "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
     "kb": ("mtgauge.commands.kb", "build, inspect and try a knowledge base"),
+    "serve": ("mtgauge.commands.serve", "the web application and its REST interface"),
     "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
 }
 

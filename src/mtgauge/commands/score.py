@@ -9,22 +9,20 @@ from pathlib import Path
 
 from mtgauge.commands.shared import (
     add_corpus_options,
-    brought,
-    progress_bar,
+    add_page_options,
+    metrics_or_usual,
+    score_files,
     take_test_set,
-    use_encoder_options,
+    write_page,
 )
 from mtgauge.data import columns
-from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
-from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Result
-from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
 from mtgauge.notes import sentence
 from mtgauge.report.table import by_score, pairs, render
 from mtgauge.report.trust import trust_lines
-from mtgauge.report.writers import FORMATS
+from mtgauge.report.writers import FORMATS, json_text
 
 _EXAMPLES = """
 examples:
@@ -49,6 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    parser.add_argument(
+        "--texts", action="store_true",
+        help="put the texts into the JSON, so that mtgauge report can make a page of it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write the report too (see mtgauge report)"
+    )
+    add_page_options(parser)
     parser.add_argument("--segments", action="store_true", help="show every segment's score")
     parser.add_argument(
         "--baseline", metavar="NAME", help="system to test against (default: the first)"
@@ -64,28 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    use_encoder_options(args)
-    take_test_set(args)
     if args.echo is not None:
         return _echo(args)
-    if args.translations is None:
-        raise UsageError("Which translations? Give -t FILE.")
-    how = Comparing(not args.no_ci, args.seed, args.baseline)
-    with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
-        started = time.perf_counter()
-        with progress_bar("segments", quiet=args.quiet) as advance:
-            result = score_corpus(
-                corpus,
-                _metrics(args),
-                args.lang,
-                empty=args.empty,
-                unescape=args.unescape,
-                how=how,
-                progress=advance,
-                brought=brought(args, corpus),
-                lower=args.lower,
-            )
-        seconds = time.perf_counter() - started
+    started = time.perf_counter()
+    keep = args.html is not None or args.texts
+    result = score_files(args, metrics_or_usual(args), keep=keep)
+    seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
     sys.stdout.write(render(shown, args.format, segments=args.segments))
     if args.pairs and args.format != "json":
@@ -97,17 +87,16 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         _tell(result, seconds, verbose=args.verbose)
     if args.json is not None:
-        write(args.json, render(result, "json", segments=True))
+        write(args.json, json_text(result.to_dict(texts=args.texts)))
+    if args.html is not None:
+        write_page(result, args.html, args.explain)
     return 0
-
-
-def _metrics(args: argparse.Namespace) -> list[str]:
-    return args.metrics or ([] if args.scores else ["bleu", "chrf"])
 
 
 def _echo(args: argparse.Namespace) -> int:
     if args.test_set is None:
         raise UsageError("--echo prints a side of a test set: name one with -T.")
+    take_test_set(args)
     for path in [args.source] if args.echo == "source" else args.references[:1]:
         for line in columns.column(path, "source")[0]:
             print(line)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mtgauge.data import checks, foreign, testsets
 from mtgauge.data.corpus import Corpus
-from mtgauge.data.output import cache_folder
+from mtgauge.data.output import cache_folder, write
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.local import score_corpus
+from mtgauge.engine.result import Result
+from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
@@ -78,6 +81,58 @@ def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> N
     parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
     add_encoder_options(parser)
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Options of commands that can write the report."""
+    parser.add_argument(
+        "--by", nargs="+", default=[], metavar="COLUMN",
+        help="report scores of groups of segments too: a column of the table, such as domain, or a "
+        "file with the group of each line",
+    )  # fmt: skip
+    parser.add_argument(
+        "--explain", type=int, metavar="N",
+        help="explain so many segments in the report (default: one in a hundred, 5 to 50)",
+    )  # fmt: skip
+
+
+def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -> Result:
+    """Score what the corpus options name; `keep` keeps the texts for a report."""
+    use_encoder_options(args)
+    take_test_set(args)
+    if args.translations is None:
+        raise UsageError("Which translations? Give -t FILE.")
+    files = args.translations, args.source, args.references, args.doc, args.by
+    with (
+        Corpus.from_arguments(*files) as corpus,
+        progress_bar("segments", quiet=args.quiet) as advance,
+    ):
+        return score_corpus(
+            corpus,
+            specs,
+            args.lang,
+            empty=args.empty,
+            unescape=args.unescape,
+            how=Comparing(not args.no_ci, args.seed, args.baseline),
+            progress=advance,
+            brought=brought(args, corpus),
+            lower=args.lower,
+            keep=keep,
+        )
+
+
+def metrics_or_usual(args: argparse.Namespace) -> list[str]:
+    """The metrics that are asked for, else bleu and chrf; none beside scores of other tools."""
+    return args.metrics or ([] if args.scores else ["bleu", "chrf"])
+
+
+def write_page(result: Result, path: Path, explain: int | None, title: str | None = None) -> None:
+    """Write the report of a result."""
+    from mtgauge.report.page import render
+
+    if explain is not None and explain < 0:
+        raise UsageError("--explain is 0 or more.")
+    write(path, render(result, explain=explain, title=title))
 
 
 def take_test_set(args: argparse.Namespace) -> None:

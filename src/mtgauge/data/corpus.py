@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import checks, columns, readers
-from mtgauge.data.columns import Column, Text
+from mtgauge.data.columns import Argument, Column, Text
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
@@ -88,9 +88,9 @@ class Corpus:
     @classmethod
     def from_arguments(
         cls,
-        systems: Sequence[str],
-        source: str | None,
-        references: Sequence[str],
+        systems: Sequence[Argument],
+        source: Argument | None,
+        references: Sequence[Argument],
         documents: str | None = None,
         by: Sequence[str] = (),
     ) -> Corpus:
@@ -266,7 +266,7 @@ def _names(found: Sequence[Column]) -> list[str]:
                 return names
         names = [label or str(p) for p, label in zip(paths, labels, strict=True)]
     else:
-        names = [c.key or columns.stem(Path(c.label)) for c in found]
+        names = [columns.own_name(c) or columns.stem(c.path or Path(c.label)) for c in found]
         if len(set(names)) < len(names):
             names = [f"{columns.stem(c.path)}:{c.key}" if c.path else c.label for c in found]
     if len(set(names)) < len(names):

@@ -3,7 +3,8 @@
     raw_lines(path)          (line number, text) of any text file, also .gz
     text_lines(path)         the lines of a small one as a list
     rows(path)               (line number, {column: cell}) of a table, by its ending:
-                             .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl
+                             .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl,
+                             and the documents of `mtgauge.data.documents`: .xlsx, .xlf, .tmx
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
@@ -24,17 +25,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from mtgauge.data import checks
+from mtgauge.data import checks, documents
 from mtgauge.errors import InputError
 
-Kind = Literal["tsv", "csv", "jsonl", "spaces"]
-_KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
+Kind = Literal["tsv", "csv", "jsonl", "spaces"] | documents.Kind
+_KINDS: dict[str, Kind] = {
+    ".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".xlsx": "xlsx", ".tmx": "tmx",
+    ".xlf": "xliff", ".xliff": "xliff", ".sdlxliff": "xliff", ".mqxliff": "xliff",
+}  # fmt: skip
+BILINGUAL = ("xliff", "tmx")
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def table_kind(path: Path) -> Kind | None:
-    """tsv, csv or jsonl by the file's name; None for plain text."""
+    """tsv, csv, jsonl, xlsx, xliff or tmx by the file's name; None for plain text."""
     return _KINDS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
@@ -109,6 +114,10 @@ def rows(
     """Numbered rows of a table by column name; what is neither CSV nor JSONL is TSV."""
     kind = kind or table_kind(path) or "tsv"
     name = str(path) if label is None else label
+    if kind == "xlsx" or kind == "xliff" or kind == "tmx":
+        with _open(path) as stream:
+            yield from documents.rows(stream, name, kind)
+        return
     if kind == "jsonl":
         for number, text in raw_lines(path, name):
             yield number, _json_row(text, name, number)

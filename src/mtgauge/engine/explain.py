@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from mtgauge.data import checks
-from mtgauge.data.corpus import Chunk, Corpus
+from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.local import CHUNK, references_per_segment, task_of
 from mtgauge.engine.ready import Ready, check_device, make_ready
@@ -44,14 +44,12 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
     if chunk is None:
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
-    alone = Segments(texts, chunk.sources, chunk.references, lang)
-    found = explain_alone(ready.metric, alone)
-    return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
+    return explain_alone(ready.metric, Segments(texts, chunk.sources, chunk.references, lang))
 
 
 def explain_alone(metric: Metric, alone: Segments) -> Explanation:
-    """The explanation of one segment, with the score that a run prints, and what lowered it."""
-    found = metric.explain(alone)
+    """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
+    found = replace(metric.explain(alone), sentences=_sentences(alone), meaning=metric.meaning)
     share = float(metric.untranslated_shares(alone)[0])
     if not share:
         return found
@@ -70,15 +68,14 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     )
 
 
-def _sentences(chunk: Chunk) -> dict[str, str]:
+def _sentences(alone: Segments) -> dict[str, str]:
     """The texts of one segment by their side; several references are numbered."""
-    (texts,) = chunk.systems.values()
-    sides = {} if chunk.sources is None else {"source": chunk.sources[0]}
-    references = () if chunk.references is None else chunk.references[0]
+    sides = {} if alone.sources is None else {"source": alone.sources[0]}
+    references = () if alone.references is None else alone.references[0]
     many = len(references) > 1
     for number, text in enumerate(references, 1):
         sides[f"reference {number}" if many else "reference"] = text
-    return sides | {"hypothesis": texts[0]}
+    return sides | {"hypothesis": alone.hypotheses[0]}
 
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:

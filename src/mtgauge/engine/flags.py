@@ -169,8 +169,11 @@ class Finder:
         self, sources: Sequence[str], texts: Sequence[str], pair: LanguagePair
     ) -> Iterator[tuple[int, Flag]]:
         langs = pair.source.base, pair.target.base
-        sides = zip(self._mentions(sources, langs[0]), self._mentions(texts, langs[1]), strict=True)
-        for row, both in enumerate(sides):
+        # only figures are called lost or invented: most segments have none on either side
+        rows = [k for k, both in enumerate(zip(sources, texts, strict=True)) if _has_figure(*both)]
+        lefts = self._mentions([sources[k] for k in rows], langs[0])
+        rights = self._mentions([texts[k] for k in rows], langs[1])
+        for row, *both in zip(rows, lefts, rights, strict=True):
             left, right = map(_without_codes, both, (sources[row], texts[row]))
             lost, more = _unmet(left, right, langs[1]), _unmet(right, left, langs[0])
             if lost and "lost-numbers" in self._kinds:
@@ -193,6 +196,11 @@ class Finder:
         if not {self._pair.source.base, self._pair.target.base} <= (kobe.languages or set()):
             return None
         return kobe.resolve(Task(frozenset({"source"}), str(self._pair)))
+
+
+def _has_figure(*texts: str) -> bool:
+    """Whether a text has a figure in any script, such as 7 or 七."""
+    return any(char.isnumeric() for text in texts for char in text)
 
 
 def _counted(mentions: Sequence[Mention]) -> list[Mention]:

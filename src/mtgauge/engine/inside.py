@@ -1,28 +1,26 @@
-"""What a report shows beside the scores: groups of segments, warnings, explanations.
+"""What a report shows beside the scores: warnings and explanations of segments.
 
-    looked_into(result, texts, metrics, tables, kept, explain=20)     the result, with all of these
-    with_explanations(result, 20)                                     of a result that was stored
+    looked_into(result, explain=20)     the result with both; it must have kept its texts
 
 An explanation costs as much as scoring some segments, so only some are explained: half of them
-those on which systems differ most, half those that score lowest, over all metrics.
+those on which the best system and the baseline differ most, half those on which the best scores
+lowest, by the most trusted metric. A report shows segments in this order first.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from mtgauge.data.corpus import Chunk
 from mtgauge.data.segments import Segments
-from mtgauge.engine.flags import KINDS, USUAL, Finder, Flags
+from mtgauge.engine.flags import KINDS, USUAL, Finder
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
-from mtgauge.engine.slices import by_segments
+from mtgauge.engine.verdict import most_trusted, served, shown_pair
 from mtgauge.errors import UsageError
-from mtgauge.metric import FloatArray, Task
+from mtgauge.metric import Task
 
 SHARE = 100  # one segment of so many is explained
 FEWEST, MOST = 5, 50
@@ -37,39 +35,28 @@ def how_many(segments: int) -> int:
     return min(max(FEWEST, segments // SHARE), MOST, segments)
 
 
-def looked_into(
-    result: Result,
-    texts: Chunk,
-    metrics: Mapping[str, Ready],
-    tables: Mapping[str, FloatArray],
-    kept: np.ndarray,
-    explain: int = 0,
-) -> Result:
-    """The result with its texts and what they tell; `kept` marks segments that scores count."""
-    slices = by_segments(metrics, tables, texts, kept)
-    flags = find_flags(texts, result.lang, names=any(m.name == "kobe" for m in result.values()))
-    found = replace(result, texts=texts, flags=flags, slices=tuple(slices))
-    return replace(found, explained=tuple(_explanations(found, metrics, explain)))
-
-
-def find_flags(texts: Chunk, lang: str | None, *, names: bool) -> dict[str, list[Flags]]:
-    """Warnings of every system's segments; lost names only where entities are asked about."""
-    finder = Finder(lang, KINDS if names else USUAL)
-    return {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
-
-
-def with_explanations(result: Result, n: int) -> Result:
-    """A stored result with explanations of n segments, by the metrics that it was made with."""
+def looked_into(result: Result, explain: int | None = None) -> Result:
+    """The result with warnings, and explanations of so many segments; needs its texts."""
     texts = result.texts
-    if texts is None or not n:
+    if texts is None:
         return result
+    names = any(metric.name == "kobe" for metric in result.values())
+    finder = Finder(result.lang, KINDS if names else USUAL)  # of names where entities are scored
+    flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
+    n = how_many(result.segments) if explain is None else explain
+    return replace(result, flags=flags, explained=tuple(_explanations(result, _ready(result), n)))
+
+
+def _ready(result: Result) -> Mapping[str, Ready]:
+    """The metrics that the result was made with; those of other tools are not here."""
+    ours = [s for s, m in result.items() if m.unserved is None and not m.signature.from_file]
+    texts = result.texts
+    assert texts is not None
     sides = {"source": texts.sources, "reference": texts.references}
     task = Task(frozenset(k for k, v in sides.items() if v is not None), result.lang)
-    ours = [s for s, m in result.items() if m.unserved is None and not m.signature.from_file]
     given = [text for row in texts.references or () for text in row]
     number = max((len(row) for row in texts.references or ()), default=1)
-    metrics, _ = serve(ours, task, references=lambda: given, number=number)
-    return replace(result, explained=tuple(_explanations(result, metrics, n)))
+    return serve(ours, task, references=lambda: given, number=number)[0]
 
 
 def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Iterator[Explained]:
@@ -93,32 +80,18 @@ def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Itera
 
 
 def chosen(result: Result, n: int) -> list[int]:
-    """The segments to explain: those that systems differ on most, and those that score lowest."""
-    if not n:
+    """The segments to explain: where the two systems differ most, and where the first is lowest."""
+    metric = most_trusted(result, [m.spec for m in served(result)])
+    if not n or metric is None:
         return []
-    worth = goodness(result)  # (metrics, systems, segments)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # segments without any score
-        level = np.nanmean(worth, axis=(0, 1))
-        spread = np.nanmean(np.nanmax(worth, axis=1) - np.nanmin(worth, axis=1), axis=0)
-    differing = np.argsort(-np.nan_to_num(spread, nan=-np.inf), kind="stable")
-    lowest = np.argsort(np.nan_to_num(level, nan=np.inf), kind="stable")
-    order = (
-        [int(k) for pair in zip(differing, lowest, strict=True) for k in pair]
-        if len(result.systems) > 1
-        else lowest.tolist()
-    )
-    return list(dict.fromkeys(order))[:n]
-
-
-def goodness(result: Result) -> FloatArray:
-    """Segment scores by metric, system and segment: standardised, higher is better."""
-    tables = []
-    for metric in result.values():
-        if metric.unserved is None:
-            scores = np.stack([metric[name].segments for name in result.systems])
-            known = scores[np.isfinite(scores)]
-            scale = float(known.std()) if len(known) else 0.0
-            centred = (scores - (known.mean() if len(known) else 0.0)) / (scale or 1.0)
-            tables.append(centred if metric.higher_is_better else -centred)
-    return np.stack(tables)
+    first, other = shown_pair(result)
+    sign = 1 if metric.higher_is_better else -1
+    mine, theirs = sign * metric[first].segments, sign * metric[other].segments
+    lowest = [int(k) for k in np.argsort(np.nan_to_num(mine, nan=np.inf), kind="stable")]
+    if first == other:
+        return lowest[:n]
+    gap = np.nan_to_num(np.abs(mine - theirs), nan=-np.inf)
+    differing = [int(k) for k in np.argsort(-gap, kind="stable")]
+    return list(dict.fromkeys([k for pair in zip(differing, lowest, strict=True) for k in pair]))[
+        :n
+    ]

@@ -22,9 +22,9 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
-from mtgauge.engine.inside import looked_into
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
+from mtgauge.engine.slices import by_segments
 from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.engine.trust import known
 from mtgauge.errors import InputError, UsageError
@@ -89,11 +89,10 @@ def score_corpus(
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
     keep: bool = False,
-    explain: int = 0,
 ) -> Result:
     """What `score` and the command line share.
 
-    `keep` keeps the texts, and what a report makes of them; `explain` segments are explained.
+    `keep` keeps the texts and scores groups of segments: what a report is made of.
     """
     how = how or Comparing()
     names = tuple(corpus.systems)
@@ -160,7 +159,9 @@ def score_corpus(
     )
     if not keep:
         return result
-    return looked_into(result, Chunk.joined(texts), metrics | theirs, tables, ~skipped, explain)
+    kept = Chunk.joined(texts)
+    slices = by_segments(metrics | theirs, tables, kept, ~skipped, lang)
+    return replace(result, texts=kept, slices=tuple(slices))
 
 
 def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:

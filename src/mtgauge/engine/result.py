@@ -82,6 +82,9 @@ class MetricResult(Mapping[str, SystemScore]):
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
 
+    def __contains__(self, system: object) -> bool:
+        return system in self.systems
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.systems)
 
@@ -121,6 +124,9 @@ class Result(Mapping[str, MetricResult]):
 
     def __getitem__(self, spec: str) -> MetricResult:
         return _get(self.metrics, spec, "metric")
+
+    def __contains__(self, spec: object) -> bool:
+        return spec in self.metrics
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

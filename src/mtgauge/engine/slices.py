@@ -1,10 +1,10 @@
 """Where systems differ: scores of groups of segments, by length, by any column, by words and names.
 
-    by_segments(metrics, tables, texts)     one `Slices` per way to group segments
+    by_segments(metrics, tables, texts, kept)     one `Slices` per way to group
 
 A group's score is a system score of its segments' rows, so BLEU of a group is corpus BLEU and not a
-mean. Words and entities are grouped too (engine/contrast.py): there a score is the share of words
-or entities of a group that a system got right.
+mean. Entities are grouped by their kind: there a score is the share of them that a system keeps.
+For words see engine/contrast.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data.corpus import Chunk
+from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
 from mtgauge.metric import FloatArray
+from mtgauge.metrics.kobe import Kobe
 from mtgauge.text.words import unicode_words
 
 LENGTHS = (10, 20, 30, 40)  # words, last of each group; longer ones are a group of their own
@@ -56,16 +58,42 @@ class Slices:
 
 
 def by_segments(
-    metrics: Mapping[str, Ready], tables: Mapping[str, FloatArray], texts: Chunk, kept: np.ndarray
+    metrics: Mapping[str, Ready],
+    tables: Mapping[str, FloatArray],
+    texts: Chunk,
+    kept: np.ndarray,
+    lang: str | None = None,
 ) -> list[Slices]:
-    """Groups by length and by every column; `kept` marks the segments that scores count."""
+    """Groups by length and by every column, and with kobe of entities.
+
+    `kept` marks the segments that scores count.
+    """
     side, words = lengths(texts)
     ways = [(f"words in the {side}", *length_groups(words))]
     ways += [(name, *value_groups(values)) for name, values in texts.columns.items()]
-    return [
+    found = [
         _scored(by, names, np.array(places), metrics, tables, list(texts.systems), kept)
         for by, names, places in ways
     ]
+    kobe = next((r.metric for r in metrics.values() if isinstance(r.metric, Kobe)), None)
+    return found if kobe is None else [*found, by_entities(kobe, texts, lang)]
+
+
+def by_entities(kobe: Kobe, texts: Chunk, lang: str | None) -> Slices:
+    """Which share of the names, numbers and dates of each kind every system keeps."""
+    counts = {
+        name: kobe.categories(Segments(lines, texts.sources, texts.references, lang))
+        for name, lines in texts.systems.items()
+    }
+    every = next(iter(counts.values()))
+    kinds = sorted(every, key=lambda kind: -every[kind][1])
+    kept = {
+        name: [100 * mine[kind][0] / mine[kind][1] if kind in mine else math.nan for kind in kinds]
+        for name, mine in counts.items()
+    }
+    sizes = tuple(every[kind][1] for kind in kinds)
+    by = "kind of name or number in the source"
+    return Slices(by, "entities", tuple(kinds), sizes, {"kept (%)": kept})
 
 
 def lengths(texts: Chunk) -> tuple[str, list[int]]:
@@ -114,7 +142,7 @@ def _scored(
 ) -> Slices:
     member = (places[None, :] == np.arange(len(names))[:, None]) & kept[None, :]
     sizes = member.sum(axis=1)
-    there = np.flatnonzero(sizes)  # a group without segments has no line
+    there = [int(k) for k in np.flatnonzero(sizes)]  # a group without segments has no line
     scores: dict[str, dict[str, list[float]]] = {}
     for spec, ready in metrics.items():
         scores[spec] = {}
@@ -122,7 +150,7 @@ def _scored(
             totals = member[there].astype(np.float64) @ rows
             found = ready.metric.system_score(totals, sizes[there].astype(np.float64))
             scores[spec][name] = found.tolist()
-    shown, counts = (tuple(x[k] for k in there) for x in (names, sizes.tolist()))
+    shown, counts = tuple(names[k] for k in there), tuple(int(sizes[k]) for k in there)
     return Slices(by, "segments", shown, counts, scores)
 
 

@@ -18,8 +18,6 @@ import numpy as np
 
 from mtgauge.data.corpus import Chunk
 from mtgauge.data.readers import must_exist
-from mtgauge.engine.flags import Flags
-from mtgauge.engine.inside import find_flags
 from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import Trust
@@ -46,7 +44,6 @@ def read(path: Path) -> Result:
 def from_dict(given: Mapping[str, Any]) -> Result:
     """The result that `to_dict` wrote."""
     systems = tuple(str(name) for name in given["systems"])
-    texts = _texts(given, systems)
     metrics = {str(m["spec"]): _metric(m, systems, given) for m in given["metrics"]}
     if not systems or not metrics:
         raise ValueError("no systems or no metrics")
@@ -61,8 +58,7 @@ def from_dict(given: Mapping[str, Any]) -> Result:
         resamples=given["resamples"],
         files=given["files"],
         untested=given.get("untested"),
-        texts=texts,
-        flags={} if texts is None else _flags(texts, given["lang"], metrics),
+        texts=_texts(given, systems),
         slices=tuple(Slices.from_dict(each) for each in given.get("slices", ())),
     )
 
@@ -125,12 +121,6 @@ def _texts(given: Mapping[str, Any], systems: tuple[str, ...]) -> Chunk | None:
     if any(column is not None and len(column) != given["segments"] for column in columns):
         raise ValueError("texts and segments differ in number")
     return found
-
-
-def _flags(
-    texts: Chunk, lang: str | None, metrics: Mapping[str, MetricResult]
-) -> dict[str, list[Flags]]:
-    return find_flags(texts, lang, names=any(m.name == "kobe" for m in metrics.values()))
 
 
 def _number(value: Any) -> Any:
