@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from mtgauge import encode
 from mtgauge.data.segments import Segments
 from mtgauge.encode.tokens.encoder import Encoder
-from mtgauge.engine.local import CHUNK
+from mtgauge.engine.places import SHARD
 from mtgauge.metrics.xmoverscore import XMoverScore
 from random_encoder import SIZES, WORDS, int8_of, random_bert, texts
 
@@ -159,10 +159,10 @@ def memory(segments: int) -> None:
     words = known_words(encode.load_encoder("embedded"))
     metric = metric_for("embedded", 0)
     start = time.perf_counter()
-    for done in range(0, segments, CHUNK):
-        metric.statistics(Segments(texts(CHUNK, words), texts(CHUNK, words)))
-        if (done + CHUNK) % (10 * CHUNK) == 0:
-            print(f"{done + CHUNK:9,} segments, peak memory {peak_memory():.2f} GB", flush=True)
+    for done in range(0, segments, SHARD):
+        metric.statistics(Segments(texts(SHARD, words), texts(SHARD, words)))
+        if (done + SHARD) % (10 * SHARD) == 0:
+            print(f"{done + SHARD:9,} segments, peak memory {peak_memory():.2f} GB", flush=True)
     print(f"{segments / (time.perf_counter() - start):.1f} segments/s")
 
 

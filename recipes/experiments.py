@@ -1,12 +1,17 @@
 """Make docs/experiments: a page for each printed table, from the command that it shows.
 
-    python recipes/experiments.py --data DIR [NAME ...] [--surface]
+    python recipes/experiments.py --data DIR --work WORK [NAME ...] [--surface] [--again]
+    python recipes/experiments.py --mark
 
 DIR is a folder with da15.tsv.gz, da16.tsv.gz, da17.tsv.gz, da18-large.tsv.gz, wmt17/, wmt18/,
-sys17.tsv, sys18.tsv, sys19-metrics.csv, and dictionaries/XX-en.txt.gz beside or in it. Without
-names all pages are made, some minutes each for the system-level ones; scores of earlier runs are
-read from the cache. `--surface` leaves out metrics that need a model. A table whose data is not at
-hand is printed with what is missing.
+sys17.tsv, sys18.tsv, sys19-metrics.csv, and beside or in it dictionaries/XX-en.txt.gz and
+parallel/XX-en.tsv.zst. WORK is a folder where what the paper's method needs is made once and kept:
+remaps/ (CLP and UMD on 2,000 pairs, here), heads/ (recipes/heads.py). Commands run in WORK.
+
+A page that was made with the models that are here is skipped unless --again; scores of earlier runs
+are read from the cache, so an interrupted run goes on. `--surface` leaves out metrics that need a
+model. Every page ends with the models it was made with; `--mark` makes no numbers, but writes on
+each page whether they are older than the models of the package, and makes the map (README.md) anew.
 """
 
 from __future__ import annotations
@@ -15,269 +20,253 @@ import argparse
 import contextlib
 import io
 import json
+import os
+import re
 import shlex
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import remaps
+from experiment_figures import std_figures
+from experiment_index import Cells, as_rows, read_cells, write_cells, write_index
+from experiment_pages import PAGES, PAPERS, Page
 from mtgauge import cli
 from mtgauge.meta import tables
+from mtgauge.meta.experiments import cells as cells_of
 from mtgauge.meta.study import Findings
 from mtgauge.report import experiment
 from mtgauge.report.writers import draw
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES, MODELS = ROOT / "docs" / "experiments", ROOT / "src" / "mtgauge" / "models"
-TO_ENGLISH_18 = "cs-en de-en et-en fi-en ru-en tr-en zh-en".split()
-
-
-@dataclass(frozen=True)
-class Page:
-    title: str
-    about: str
-    data: tuple[str, ...] = ()  # paths below DIR, or options
-    needs: str = ""  # what is missing where there is no data
-
-
-_DA15 = ("da15.tsv.gz", "-l", "cs-en", "de-en", "fi-en", "ru-en")
-_DA16 = ("da16.tsv.gz", "-l", "fi-en", "ru-en", "ro-en", "de-en")
-_DA17 = ("da17.tsv.gz",)
-_SYS17 = ("wmt17", "--human", "sys17.tsv")
-_SYS18 = ("wmt18", "--human", "sys18.tsv", "-l", *TO_ENGLISH_18)
-_SYS19 = ("--scores", "sys19-metrics.csv")
-_SMALL = ("-l", "de-en", "ru-en", "tr-en", "zh-en")
-_BLEU17 = (
-    "The WMT17 texts at hand are lower-cased and tokenised, so BLEU runs without a tokeniser; "
-    "the shared task scored the texts as they were written, which explains the difference left."
+FOLDER, MODELS = ROOT / "docs" / "experiments", ROOT / "src" / "mtgauge" / "models"
+OLDER = (
+    "> **Older than its models.** The package has other models by now than those that made this "
+    "page, named at its end."
 )
-_CHRF17 = (
-    "The chrF of the shared task must have seen texts in their own case and without HTML "
-    "escapes; ours sees what is distributed. `mtgauge meta da17.tsv.gz -m chrf --unescape --paper` "
-    "brings it from .568 to .574 on average (.577 in print); the case cannot be had back."
-)
-
-EXPERIMENTS = {
-    "000.1": Page(
-        "XMoverScore, Table 1",
-        "Segment-level Pearson on WMT17 to English.",
-        _DA17,
-    ),
-    "000.4": Page(
-        "XMoverScore, Table 4",
-        "Remappings composed, on WMT17 segments. The printed BLEU row is not what it says: it "
-        "equals the system-level values of WMT19 for de-en, gu-en and kk-en.",
-        _DA17,
-    ),
-    "000.5": Page("XMoverScore, Table 5", "System-level Pearson, WMT17. " + _BLEU17, _SYS17),
-    "000.6": Page(
-        "XMoverScore, Table 6",
-        "Kendall-like tau on WMT18 better/worse pairs, rebuilt from raw direct assessment; the "
-        "counts are those of the shared task. On raw text sentBLEU needs a tokeniser.",
-        ("da18-large.tsv.gz", "-l", *TO_ENGLISH_18),
-    ),
-    "000.7": Page(
-        "XMoverScore, Table 7",
-        "System-level Pearson, WMT18. The shared task's BLEU has international tokens and is "
-        "blind to case; with those settings ours is the printed one. BLEU of tr-en is printed as "
-        ".657 but negative in the data: the table hides signs.",
-        _SYS18,
-    ),
-    "001.IV": Page("STD, Table IV", "Segment-level |r|, WMT15.", _DA15),
-    "001.V": Page("STD, Table V", "Segment-level |r|, WMT16.", _DA16),
-    "001.VI": Page("STD, Table VI", "System-level |r|, WMT15.", needs="system outputs of WMT15"),
-    "001.VII": Page("STD, Table VII", "System-level |r|, WMT16.", needs="system outputs of WMT16"),
-    "001.X": Page("STD, Table X", "Word vectors compared, segment level, WMT16.", _DA16),
-    "001.XI": Page(
-        "STD, Table XI",
-        "Word vectors compared, system level, WMT16.",
-        needs="system outputs of WMT16",
-    ),
-    "002.1": Page(
-        "Putting Evaluation in Context, Table 1",
-        "Segment-level Pearson, WMT17 to English. " + _CHRF17,
-        _DA17,
-    ),
-    "002.2": Page(
-        "Putting Evaluation in Context, Table 2",
-        "Segment level, WMT17 from English (the printed caption says system level).",
-        needs="WMT17 texts and judgements from English",
-    ),
-    "002.3": Page(
-        "Putting Evaluation in Context, Table 3",
-        "System-level Pearson, WMT17 to English. " + _BLEU17,
-        _SYS17,
-    ),
-    "002.4": Page(
-        "Putting Evaluation in Context, Table 4",
-        "System-level Pearson, WMT17 from English.",
-        needs="WMT17 system outputs from English",
-    ),
-    "003.1": Page(
-        "KoBE, Table 1",
-        "System-level signed Pearson, WMT19 to English, from the official table of scores.",
-        _SYS19,
-    ),
-    "003.2": Page("KoBE, Table 2", "WMT19 from English, signed, as Table 1.", _SYS19),
-    "003.3": Page("KoBE, Table 3", "WMT19 without English, signed, as Table 1.", _SYS19),
-    "004.2": Page(
-        "Source and reference together, Table 2",
-        "Segment-level Pearson, WMT17, trained on the four pairs of XLM15.",
-        (*_DA17, *_SMALL),
-    ),
-    "004.3": Page(
-        "Source and reference together, Table 3",
-        "Segment-level Pearson, WMT17, trained on all pairs to English.",
-        _DA17,
-    ),
-    "004.4": Page(
-        "Source and reference together, Table 4",
-        "As Table 2, trained on half of the data.",
-        (*_DA17, *_SMALL),
-    ),
-    "004.5": Page(
-        "Source and reference together, Table 5",
-        "Pearson by quality band, four pairs pooled: good translations (human z-score of 0 or "
-        "more), bad ones, and the share of the correlation lost between them.",
-        (*_DA17, *_SMALL, "-m", "sentbleu", "chrf"),
-    ),
-}
-W2W = (
-    "xmoverscore:preset=paper2020,lm=off",
-    "xmoverscore:preset=paper2020",
-    "cosine:preset=paper2020,lm=off",
-    "xmoverscore:lm=off",
-    "xmoverscore",
-)
-
-
-def stand_ins(surface: bool) -> list[str]:
-    """Whose models our rows stand on."""
-    if surface:
-        return []
-    encoder, lm = (
-        json.loads((MODELS / name / "card.json").read_text("utf-8"))["fingerprint"][:8]
-        for name in ("encoder", "fluency")
-    )
-    return [
-        f"Our rows stand on the models of the package (encoder {encoder}, language model {lm}),",
-        "not on the paper's: see [the embedded models](../models.md) and",
-        "[trained metrics](../trained.md).",
-        "",
-    ]
+EVERY = [*PAGES, "000.3", "001.figures"]
+SMALL = ("da15.tsv.gz", "da16.tsv.gz", "da17.tsv.gz")
+_MADE_WITH = re.compile(r"^Made with (.*)\.$", re.MULTILINE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(EVERY))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("experiments-work"))
     parser.add_argument("--surface", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--mark", action="store_true")
     args = parser.parse_args()
-    PAGES.mkdir(parents=True, exist_ok=True)
-    for name in args.names or [*EXPERIMENTS, "000.3"]:
-        if name == "000.3":
-            text = word_by_word(args.data, args.surface)
-        else:
-            text = make(name, EXPERIMENTS[name], args.data, args.surface)
-        (PAGES / f"{name}.md").write_text(text, "utf-8")
-        print(f"docs/experiments/{name}.md")
-    (PAGES / "README.md").write_text(index(), "utf-8")
+    if not args.mark:
+        if args.data is None:
+            parser.error("--data DIR holds the judged data")
+        data, work = args.data.resolve(), args.work.resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        for name in args.names or EVERY:
+            if args.again or not is_fresh(name):
+                make_page(name, data, work, surface=args.surface)
+                print(f"docs/experiments/{name}.md", flush=True)
+    finish()
 
 
-def make(name: str, page: Page, folder: Path, surface: bool) -> str:
-    lines = [f"# {page.title}", "", page.about, ""]
-    printed = tables.experiment(name)
-    if page.needs:
-        body = experiment.render(Findings(printed[0].level, printed=printed), "markdown")
-        lines += [f"Missing here: {page.needs}. With it, the command is", ""]
-        shown = ["DATA", "--experiment", name]
+def finish() -> None:
+    """Say on every page whether it is older than its models, and make the map."""
+    old = []
+    for path in sorted(FOLDER.glob("0*.md")):
+        text = path.read_text("utf-8").replace(f"{OLDER}\n\n", "")
+        if is_old(text):
+            old.append(path.stem)
+            title, _, rest = text.partition("\n\n")
+            text = f"{title}\n\n{OLDER}\n\n{rest}"
+        path.write_text(text, "utf-8")
+    write_index(FOLDER / "README.md", read_cells(FOLDER / "cells.tsv"), old)
+
+
+# Models: which ones a page was made with
+
+
+def models() -> dict[str, str]:
+    """The package's models by name, with the beginning of their fingerprints."""
+    found = {}
+    for path in sorted(MODELS.glob("*/card.json")):
+        card = json.loads(path.read_text("utf-8"))
+        mark = card.get("fingerprint", "")[:8] or f"embedded-{card['version']}"  # word vectors
+        found[path.parent.name] = mark
+    return found
+
+
+def used_models(signatures: str) -> dict[str, str]:
+    """Of the package's models those that these signatures name."""
+    return {name: mark for name, mark in models().items() if mark in signatures}
+
+
+def made_with(text: str) -> dict[str, str]:
+    found = _MADE_WITH.search(text)
+    if not found or found[1] == "no model":
+        return {}
+    return dict(item.rsplit(" ", 1) for item in found[1].split(", "))
+
+
+def is_old(text: str) -> bool:
+    now = models()
+    return any(now.get(name) != mark for name, mark in made_with(text).items())
+
+
+def is_fresh(name: str) -> bool:
+    """A page that is there, made in full with the models of today."""
+    path = FOLDER / f"{name}.md"
+    text = path.read_text("utf-8") if path.exists() else ""
+    return bool(_MADE_WITH.search(text)) and not is_old(text) and "--surface" not in text
+
+
+# Pages
+
+
+def make_page(name: str, data: Path, work: Path, *, surface: bool) -> None:
+    if name == "001.figures":
+        text, signature = std_figures()
+        (FOLDER / f"{name}.md").write_text(f"{text}\n{_ending(signature)}\n", "utf-8")
+        return
+    if name == "000.3":
+        text, rows = word_by_word(data, work, surface)
     else:
-        options = ["--experiment", name, *(["--surface"] if surface else [])]
-        real = [str(folder / word) if _is_file(word) else word for word in page.data]
-        body = _run(["meta", *real, *options, "--format", "markdown", "--quiet"])
+        text, rows = table(name, PAGES[name], data, work, surface)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{name}.md").write_text(text, "utf-8")
+    known: Cells = read_cells(FOLDER / "cells.tsv")
+    write_cells(FOLDER / "cells.tsv", known | {name: rows})
+
+
+def table(
+    name: str, page: Page, data: Path, work: Path, surface: bool
+) -> tuple[str, list[dict[str, str]]]:
+    paper, number = name.split(".")
+    lines = [f"# {PAPERS[paper]}, Table {number}", "", page.about, ""]
+    printed = tables.experiment(name)
+    options = ["--experiment", name]
+    if not page.data:
+        found = Findings(printed[0].level, printed=printed)
+        body, pairs, signatures = experiment.render(found, "markdown"), cells_of(found), ""
+        rows = as_rows(name, [vars(pair) for pair in pairs])
+        lines += [f"Missing here: {tables.data_needed(printed[0])}. With it, the command is", ""]
+        shown = ["DATA", *options]
+    else:
+        options += ["--surface"] if surface else []
+        if not surface and paper == "000" and page.data[0] != "--scores":
+            remaps.make(data, work, sorted({lp for row in printed for lp in row.cells}), name)
+        real = [str(data / word) if (data / word).exists() else word for word in page.data]
+        # vectors of few texts are kept, so that rows of one encoder do not encode them anew
+        kept = ["--cache", str(work / "cache")] if page.data[0] in SMALL else []
+        quick = ["--no-ci", "--format", "markdown", *kept]
+        body, facts = _run(["meta", *real, *options, *quick], work)
+        rows = as_rows(name, facts["cells"])
+        signatures = " ".join(row["signature_full"] for row in facts["rows"])
         lines += ["Made by", ""]
         shown = [*page.data, *options]
     lines += ["```text", "mtgauge meta " + shlex.join(shown), "```", ""]
-    if name.split(".")[0] in ("000", "002", "004") and not page.needs:
-        lines += stand_ins(surface)
-    return "\n".join([*lines, body.rstrip(), ""])
+    if "remap=" in body:
+        lines += [*remaps.COMMANDS, ""]
+    return "\n".join([*lines, body.rstrip(), "", _ending(signatures), ""]), rows
 
 
-def word_by_word(folder: Path, surface: bool) -> str:
+def word_by_word(data: Path, work: Path, surface: bool) -> tuple[str, list[dict[str, str]]]:
     """Table 3 of paper 000: how often a word-by-word translation scores above the human one."""
     printed = tables.rows_of("000", "3")
     pairs = list(printed[0].cells)
-    grid = [["row", *pairs]]
-    grid += [[f"{r.metric} (printed)", *(f"{r.cells[p].text} %" for p in pairs)] for r in printed]
-    commands, failed = [], "left out here (--surface)"
-    ours: dict[str, dict[str, str]] = {spec: {} for spec in W2W}
+    specs = list(dict.fromkeys(tables.recipe(row).method for row in printed))
+    commands, signatures = [], ""
+    ours: dict[str, dict[str, float]] = {spec: {} for spec in [*specs, *tables.DEFAULTS["000"]]}
+    known: dict[str, float] = {}
     for pair in pairs:
         words = f"dictionaries/{pair}.txt.gz"
-        tail = ["-l", pair, "--unescape", "-m", *W2W]
+        tail = ["-l", pair, "--unescape", "-m", *ours]
         commands.append(f"mtgauge probe w2w da17.tsv.gz --dictionary {words} {shlex.join(tail)}")
         if surface:
             continue
-        near = next(p for p in (folder / words, folder.parent / words) if p.exists())
-        real = ["probe", "w2w", str(folder / "da17.tsv.gz"), "--dictionary", str(near), *tail]
-        try:
-            rows = json.loads(_run([*real, "--quiet", "--format", "json"]))["rows"]
-        except SystemExit as error:
-            failed = str(error)
-            continue
-        for row in rows:
-            ours[row["metric"]][pair] = f"{100 * row['share']:.1f} %"
-    grid += [[f"  {spec}", *(c.get(p, "-") for p in pairs)] for spec, c in ours.items() if c]
+        remaps.make(data, work, [pair], "000.3")
+        near = next(p for p in (data / words, data.parent / words) if p.exists())
+        real = ["probe", "w2w", str(data / "da17.tsv.gz"), "--dictionary", str(near), *tail]
+        _, facts = _run([*real, "--format", "markdown"], work)
+        for row in facts["rows"]:
+            ours[row["metric"]][pair] = 100 * row["share"]
+            known[pair] = row["coverage"]
+            signatures += row["signature_full"]
+    grid, rows = [["row", *pairs]], []
+    for row in printed:
+        made = tables.recipe(row)
+        grid.append([f"{row.metric} (printed)", *(f"{row.cells[p].text} %" for p in pairs)])
+        mine = ours[made.method]
+        if mine:
+            label = f"  {made.method} ({made.stand_in})"
+            grid.append([label, *(f"{mine[p]:.1f} %" for p in pairs)])
+        for pair in pairs:
+            value = row.cells[pair].value
+            facts = {
+                "row": row.metric, "column": pair, "printed": value, "ours": mine.get(pair),
+                "spec": made.method if mine else "", "how": "method" if mine else "",
+                "reason": "" if mine else f"{made.missing}; left out here (--surface)",
+            }  # fmt: skip
+            rows += as_rows("000.3", [facts])
+    others = [["row", *pairs]]
+    others += [
+        [s, *(f"{ours[s][p]:.1f} %" for p in pairs)] for s in tables.DEFAULTS["000"] if ours[s]
+    ]
+    share = ", ".join(f"{pair} {value:.0%}" for pair, value in known.items())
     lines = [
-        "# XMoverScore, Table 3",
+        f"# {PAPERS['000']}, Table 3",
         "",
         "How often a metric scores a word-by-word translation above the human one (less is",
-        "better), on the WMT17 segments. The paper had its own dictionaries; these commands",
-        "take MUSE's:",
+        "better), on the WMT17 segments. The paper had its own dictionaries; these commands take "
+        "MUSE's, inflected words by their lemma"
+        + (f", which know so many of the source's words: {share}." if share else "."),
         "",
         "```text",
         *commands,
         "```",
         "",
-        *stand_ins(surface),
+        *([*remaps.COMMANDS, ""] if known else []),
+        "The paper's method",
+        "",
         draw(grid, "markdown"),
         "",
     ]
-    if not any(ours.values()):
-        lines += [f"- No value of ours: {failed}.", ""]
+    if len(others) > 1:
+        title = "mtgauge's defaults, which are not the paper's settings"
+        lines += [title, "", draw(others, "markdown"), ""]
     lacking = [["row", "missing", "spec that fills it"]]
     lacking += [[r.metric, tables.recipe(r).missing, tables.recipe(r).spec] for r in printed]
-    return "\n".join([*lines, draw(lacking, "markdown", numbers=False), ""])
+    lines += [draw(lacking, "markdown", numbers=False), "", _ending(signatures), ""]
+    return "\n".join(lines), rows
 
 
-def _is_file(word: str) -> bool:
-    return word.endswith((".gz", ".tsv", ".csv")) or word in ("wmt17", "wmt18")
+def _ending(signatures: str) -> str:
+    used = used_models(signatures)
+    named = ", ".join(f"{name} {mark}" for name, mark in used.items())
+    return f"Made with {named or 'no model'}."
 
 
-def _run(arguments: list[str]) -> str:
+def _run(arguments: list[str], work: Path) -> tuple[str, dict[str, Any]]:
+    """What a command prints, and its JSON; it runs in the folder of remaps and heads."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        code = cli.main(arguments)
-    if code:
-        raise SystemExit(f"mtgauge {shlex.join(arguments)} ended with {code}")
-    return out.getvalue()
+    with tempfile.TemporaryDirectory() as folder, _inside(work):
+        facts = Path(folder) / "facts.json"
+        with contextlib.redirect_stdout(out):
+            code = cli.main([*arguments, "--quiet", "--json", str(facts)])
+        if code:
+            raise SystemExit(f"mtgauge {shlex.join(arguments)} ended with {code}")
+        return out.getvalue(), json.loads(facts.read_text("utf-8"))
 
 
-def index() -> str:
-    lines = [
-        "# The papers' tables",
-        "",
-        "A page a table: the printed numbers, ours, and what is missing where we have none.",
-        "All are made by `python recipes/experiments.py --data DIR`; each shows its own command.",
-        "",
-        "| page | what | rows printed |",
-        "| --- | --- | ---: |",
-    ]
-    for name, page in EXPERIMENTS.items():
-        rows = len(tables.rows_of(*name.split(".")))
-        lines.append(f"| [{name}]({name}.md) | {page.title} | {rows} |")
-    lines += [
-        "| [000.3](000.3.md) | XMoverScore, Table 3: word-by-word translations | 8 |",
-        "",
-    ]
-    return "\n".join(lines)
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 if __name__ == "__main__":

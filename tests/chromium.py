@@ -27,7 +27,8 @@ FLAGS = (
 def browser(folder, *, width=1280, height=900, dark=False):
     """A driver with a fresh profile in the folder; `width` below 500 is a phone."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (extra dev)")
-    program, driver_program = shutil.which("chromium"), shutil.which("chromedriver")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    driver_program = shutil.which("chromedriver")
     if program is None or driver_program is None:
         pytest.skip("Chromium is not here: apt install chromium chromium-driver")
     options = webdriver.ChromeOptions()

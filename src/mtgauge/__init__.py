@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mtgauge.data.segments import Segments
     from mtgauge.engine.explain import explain
     from mtgauge.engine.local import score
+    from mtgauge.engine.rerank import rerank
     from mtgauge.registry import load
     from mtgauge.report.api import meta, probe
     from mtgauge.report.notebook import compare
@@ -34,6 +35,7 @@ __all__ = [
     "meta",
     "metrics",
     "probe",
+    "rerank",
     "score",
     "train",
 ]
@@ -46,6 +48,7 @@ _HOMES = {
     "load": "mtgauge.registry",
     "meta": "mtgauge.report.api",
     "probe": "mtgauge.report.api",
+    "rerank": "mtgauge.engine.rerank",
     "score": "mtgauge.engine.local",
     "show": "mtgauge.report.notebook",  # how results show themselves
 }

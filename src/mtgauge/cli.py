@@ -31,6 +31,8 @@ COMMANDS = {
     "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
     "meta": ("mtgauge.commands.meta", "how far a metric agrees with human judgements"),
     "probe": ("mtgauge.commands.probe", "does a metric prefer translationese?"),
+    "stream": ("mtgauge.commands.stream", "score and filter corpora of any size"),
+    "rerank": ("mtgauge.commands.rerank", "the best of n candidates per segment"),
     "remap": ("mtgauge.commands.remap", "fit and inspect remapped vector spaces (CLP, UMD)"),
     "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
@@ -67,8 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settle_streams() -> None:
-    """SIGTERM ends a run as Ctrl-C does, so that copies are removed; closed streams are nothing."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    """SIGTERM and SIGHUP end a run as Ctrl-C does, so that copies are removed; closed streams are
+    nothing."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

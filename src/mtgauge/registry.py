@@ -24,7 +24,7 @@ M = TypeVar("M", bound=type[Metric])
 _PACKAGE = "mtgauge.metrics"
 # Well-known metrics of other tools; a name that holds one of these means it (wmt22-comet-da).
 _FOREIGN = (
-    "comet", "bleurt", "metricx", "bartscore", "yisi", "prism", "gemba", "meteor", "rouge",
+    "comet", "bleurt", "metricx", "bartscore", "prism", "gemba", "meteor", "rouge",
     "unite", "ruse", "sentinel",
 )  # fmt: skip
 _METRICS: dict[str, type[Metric]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+import mtgauge
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.encode.remap import align
@@ -279,8 +279,28 @@ def test_curve(
 ) -> None:
     monkeypatch.setattr("mtgauge.encode.remap.fitting.HELD_OUT", 8)
     monkeypatch.setattr("mtgauge.encode.remap.fitting.SIZES", (4, 20))
-    assert main(["remap", "curve", *files(tmp_path), "--out", str(tmp_path / "curve")]) == 0
+    judged = tmp_path / "judged.tsv"
+    head = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\n"
+    texts = ["the cat sat on the mat.", "the house is big.", "the dog sat", "red"]
+    columns = zip(GERMAN, ENGLISH, texts, (0, 1, 2, 0), strict=False)
+    lines = [f"de-en\ta\t{i}\t{s}\t{r}\t{t}\t{h}\n" for i, (s, r, t, h) in enumerate(columns)]
+    judged.write_text(head + "".join(lines), "utf-8")
+    picture = tmp_path / "figures"
+    more = ["--judged", str(judged), "--plot", str(picture)]
+    arguments = ["remap", "curve", *files(tmp_path), "--out", str(tmp_path / "curve"), *more]
+    assert main(arguments) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][2:] == ["found_before", "found_after", "retrieved", "pearson"]
     assert [row[0] for row in rows] == ["sentences", "4", "20"]
-    assert all(0 <= float(x) <= 1 and not math.isnan(float(x)) for row in rows[1:] for x in row[2:])
+    spec = f"xmoverscore:preset=paper2020,layer=2,lm=off,encoder='{encoder_folders()[0]}'"
+    spec += f",remap='{tmp_path / 'curve' / '20.remap'}'"
+    scores = [
+        mtgauge.score({"a": [text]}, sources=[GERMAN[i]], metrics=[spec], lang="de-en")[spec][
+            "a"
+        ].score
+        for i, text in enumerate(texts)
+    ]
+    assert float(rows[2][5]) == pytest.approx(np.corrcoef(scores, [0, 1, 2, 0])[0, 1], abs=1e-3)
+    assert (picture / "curve.de-en.png").read_bytes().startswith(b"\x89PNG")
+    assert all(0 <= float(x) <= 1 for row in rows[1:] for x in row[2:5])
     assert load(tmp_path / "curve" / "20.remap").facts.sentences == 20

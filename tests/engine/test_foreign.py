@@ -60,7 +60,7 @@ def test_wrong_lengths_and_names_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["comet", "cometkiwi", "wmt22-comet-da", "bleurt", "MetricX", "bartscore", "yisi-1"]
+    "name", ["comet", "cometkiwi", "wmt22-comet-da", "bleurt", "MetricX", "bartscore", "prism"]
 )
 def test_the_error_says_how_to_bring_foreign_scores(name: str) -> None:
     with pytest.raises(UsageError, match=r"not a metric of mtgauge.* mtgauge score --scores FILE"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import json
 from typing import Any
 
@@ -15,6 +16,7 @@ from mtgauge.data.judged_tables import read_system_human
 from mtgauge.meta import tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.scoring import external, score
+from mtgauge.report import disagree
 from mtgauge.stats import correlation
 
 WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -209,3 +211,34 @@ def test_wmt19_system_level(shared):
     ]
     assert len(cells) == 68
     assert all(abs(cell["difference"]) <= 0.0005 + 1e-9 for cell in cells)
+
+
+def test_disagreements_are_listed_by_percentile(tmp_path, capsys):
+    """Five segments; the metric (chrF) likes the one that people like least."""
+    assert doctest.testmod(disagree).failed == 0
+    lines = ["lp\tsystem\tsid\tsource\treference\thypothesis\thuman"]
+    texts = ["abcde", "abcdx", "abxxx", "axxxx", "xxxxx"]
+    for i, (text, human) in enumerate(zip(texts, (-1, 0.5, 0.2, 0.1, 0.9), strict=True)):
+        lines.append(f"de-en\ts\t{i + 1}\tq\tabcde\t{text}\t{human}")
+    path = tmp_path / "judged.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["meta", str(path), "-m", "chrf", "--disagree", "1", "--quiet"]) == 0
+    listed = capsys.readouterr().out.partition("rated too high")[2].splitlines()
+    rows = [line.split() for line in listed if line.split()[1:2] == ["s"]]
+    assert rows == [
+        ["1", "s", "0", "100", "abcde", "abcde"],
+        ["5", "s", "100", "0", "abcde", "xxxxx"],
+    ]
+    assert main(["meta", str(path), "-m", "chrf", "--disagree", "0"]) == 2
+
+
+@pytest.mark.shared
+def test_the_picture_of_an_experiment(shared, tmp_path):
+    pytest.importorskip("matplotlib")
+    data = ["--scores", str(shared / "wmt" / "sys19-metrics.csv")]
+    folder = tmp_path / "figures"
+    arguments = ["meta", *data, "--experiment", "003.3", "--plot", str(folder), "--quiet"]
+    assert main(arguments) == 0
+    (picture,) = folder.iterdir()
+    assert picture.name == "003.3.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mtgauge import Segments, registry
+from mtgauge import Segments, cli, registry
 from mtgauge.errors import InputError, UsageError
-from mtgauge.meta import probes
+from mtgauge.meta import lexicon, probes
 from mtgauge.metric import FloatArray, Metric
+from mtgauge.report import api
 
 WORDS = {"ein": ["a", "one"], "hund": ["dog"], "bellt": ["barks"], "laut": ["loudly"]}
 
@@ -96,3 +97,55 @@ def test_no_segments_no_share(likes_long):
     empty = probes.probe("w2w", "likes-long", [], [], [])
     assert np.isnan(empty.share)
     assert empty.to_dict()["share"] is None
+
+
+def test_inflected_words_are_found_by_their_lemma():
+    words = lexicon.WithLemmas({"pes": ["dog"], "vidět": ["see"], "muž": ["man"]}, "cs")
+    texts, known = probes.word_by_word(["Muž vidí psa."], words)
+    assert texts == ["Man see dog."]
+    assert known == 1.0
+    assert "kočka" not in words
+    assert probes.word_by_word(["Muž vidí psa."], words.words)[1] == pytest.approx(1 / 3)
+
+
+GERMAN = ["der hund schläft", "der kater schläft", "ein hund bellt", "ein kater frisst", "hund"] * 4
+ENGLISH = ["the dog sleeps", "the cat sleeps", "a dog barks", "a cat eats", "dog"] * 4
+
+
+def test_a_dictionary_is_learned_from_parallel_text(tmp_path, capsys, likes_long):
+    pytest.importorskip("thot.alignment")
+    learned = lexicon.learn(GERMAN, ENGLISH)
+    assert {w: t[0] for w, t in learned.items()} == {
+        "der": "the", "hund": "dog", "kater": "cat", "schläft": "sleeps", "ein": "a",
+        "bellt": "barks", "frisst": "eats",
+    }  # fmt: skip
+    both = lexicon.joined({"hund": ["hound"]}, learned)
+    assert (both["hund"], both["kater"]) == (["hound"], ["cat"])
+    for name, lines in (("de", GERMAN), ("en", ENGLISH)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "src").write_text("Ein Hund schläft.\n", "utf-8")
+    (tmp_path / "ref").write_text("A dog is asleep.\n", "utf-8")
+    (tmp_path / "expert.en").write_text("One dog, a sleeping one, it sleeps.\n", "utf-8")
+    texts = ["-s", str(tmp_path / "src"), "-r", str(tmp_path / "ref"), "-l", "de-en"]
+    parallel = ["--parallel", str(tmp_path / "de"), str(tmp_path / "en")]
+    own = ["--worse", str(tmp_path / "expert.en")]
+    assert cli.main(["probe", "w2w", *texts, *parallel, *own, "-m", "likes-long", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    rows = {line.split()[2]: line for line in shown.splitlines()[1:] if "likes-long" in line}
+    assert "100 %" in rows["w2w"], "every word of the source was learned"
+    assert "0.0 %" in rows["w2w"], "'A dog sleeps.' is shorter than the reference"
+    assert "100.0 %" in rows["expert.en"]
+    (tmp_path / "expert.en").write_text("one\ntwo\n", "utf-8")
+    assert cli.main(["probe", "w2w", *texts, *own, "-m", "likes-long", "--quiet"]) == 3
+
+
+def test_pictures_of_probes(tmp_path, likes_long):
+    pytest.importorskip("matplotlib")
+    found = api.probe(
+        "w2w", metrics=["likes-long"], sources=["ein hund", "laut"], references=["a dog", "loud"],
+        lang="de-en", worse={"mine": ["a dogs", "l"]},
+    )  # fmt: skip
+    (picture,) = found.plot(tmp_path / "figures")
+    assert picture.name == "mine.de-en.likes-long.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert found.rows[0].share == 0.5

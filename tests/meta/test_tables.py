@@ -10,7 +10,7 @@ import pytest
 
 from mtgauge import registry
 from mtgauge.errors import UsageError
-from mtgauge.meta import tables
+from mtgauge.meta import experiments, tables
 from mtgauge.meta.rows import Row
 from mtgauge.meta.study import Findings
 from mtgauge.report import experiment
@@ -33,12 +33,15 @@ def test_every_printed_row_has_a_recipe_or_says_what_is_missing():
     for printed in tables.results():
         made = tables.recipe(printed)
         assert made.spec or made.missing, printed
+        assert bool(made.method) == bool(made.stand_in), "a stand-in says what it stands for"
+        assert not made.method or made.missing, "a method on our models is for what is missing"
         assert all(cell.note in tables.NOTES for cell in printed.cells.values() if cell.note)
 
 
 def test_specs_in_the_recipes_load():
     specs = {tables.recipe(p).spec for p in tables.results()}
-    specs |= {tables.recipe(p).stand_in for p in tables.results()}
+    specs |= {tables.recipe(p).method for p in tables.results()}
+    specs |= {spec for offered in tables.DEFAULTS.values() for spec in offered}
     for spec in specs - {""}:
         assert registry.load(spec).name == spec.split(":")[0]
 
@@ -88,7 +91,7 @@ def test_what_does_not_match_gets_nothing(row):
 
 
 def test_weights_do_not_make_another_metric_but_are_noted():
-    row = _row("bertr", value=0.6)
+    row = _row("bertr:preset=paper2019", value=0.6)
     (entry,) = [e for e in tables.beside(row).paper if e["metric"] == "BERTr"]
     assert "the paper's is bertr:preset=paper2019" in entry["note"]
 
@@ -124,9 +127,11 @@ def test_experiments_show_every_row_and_what_is_missing():
     assert re.search(r"\nCosine\+LASER +weights of LASER +cosine:", text)
     assert not re.search(r"\nSentBLEU +the table's", text)
     more = _rendered(printed, [*rows, _row("wer", value=0.25)], "markdown")
-    assert "| wer (not in the paper) | - | 0.250 |" in more
+    block = more[more.index("Not in the paper") :]
+    assert "| wer | - | 0.250 |" in block
     assert "sentbleu" in tables.specs(printed)
-    assert not any("remap=" in spec for spec in tables.specs(printed))
+    assert "xmoverscore:preset=paper2020,remap=remaps/word/clp" in tables.specs(printed)
+    assert "xmoverscore" not in tables.specs(printed)
     with pytest.raises(UsageError, match=r"There are: 000\.1"):
         tables.experiment("9")
 
@@ -142,16 +147,51 @@ def test_garbled_cells_have_no_value():
     assert math.isfinite(row.cells["cs-en"].value)
 
 
-def test_a_stand_in_of_the_same_name_does_not_hide_what_is_missing():
-    rows = [tables.beside(_row("std", value=0.5, dataset="WMT16", data="da16"))]
+def test_a_default_stands_apart_and_a_stand_in_says_for_what():
+    """No printed row has a neighbour of other settings."""
+    rows = [
+        tables.beside(_row("std", value=0.5, dataset="WMT16", data="da16")),
+        tables.beside(_row("std:preset=paper", value=0.4, dataset="WMT16", data="da16")),
+    ]
     text = _rendered(tables.experiment("001.V"), rows, "markdown")
-    assert "\n|   std | - | - | - | 0.500 |" in text
-    assert "| STD | fastText crawl-300d-2M vectors |" in text
+    method, _, rest = text.partition("mtgauge's defaults, which are not the paper's settings")
+    label = "std:preset=paper (embedded word vectors for fastText crawl-300d-2M)"
+    assert f"\n|   {label} | - | - | - | 0.400 |" in method
+    assert "\n| std | - | - | - | 0.500 |" in rest
+    assert "| STD | the word vectors crawl-300d-2M.vec |" in rest
+    assert "the method on our models: -0.121 on average over 1 cells" in method
+
+
+def test_every_printed_number_is_counted_with_ours_or_a_reason():
+    printed = tables.experiment("000.8")
+    signature = Signature("YiSi-2", facts={"from": "file"})
+    values = dict(
+        zip(printed[0].cells, (0.796, 0.642, -0.566, -0.324, 0.442, -0.339, 0.94), strict=False)
+    )
+    shared = {"signature": signature, "data": "sys19", "dataset": "WMT19", "level": "system"}
+    rows = [_row("YiSi-2", lp, value, n=11, **shared) for lp, value in values.items()]
+    rows.append(_row("YiSi-2", "average", 0.227, n=77, over=tuple(values), **shared))
+    found = Findings("system", [tables.beside(row) for row in rows], printed=printed)
+    cells = experiments.cells(found)
+    assert len(cells) == 98
+    assert all((cell.ours is None) == bool(cell.reason) for cell in cells)
+    mine = [cell for cell in cells if cell.row == "YiSi-2"]
+    assert {cell.how for cell in mine} == {"same"}
+    assert experiments.mean_gap(mine) == pytest.approx(0, abs=5e-4), "compared without signs"
+    other = next(cell for cell in cells if cell.row == "Mover-1+M-BERT")
+    assert "M-BERT" in other.reason
+
+
+def test_without_data_the_reason_names_it():
+    printed = tables.experiment("001.VI")
+    cells = experiments.cells(Findings("system", printed=printed))
+    assert len(cells) == 70
+    assert all("system outputs and system-level judgements of WMT15" in c.reason for c in cells)
 
 
 def test_quality_bands():
-    assert doctest.testmod(experiment).failed == 0
+    assert doctest.testmod(experiments).failed == 0
     bands = {"da17": 0.7, "da17[human >= 0]": 0.5, "da17[human < 0]": 0.4}
     rows = [_row("bleu", "pooled", value, data=data) for data, value in bands.items()]
     text = _rendered(tables.experiment("004.5"), rows, "markdown")
-    assert "| bleu (not in the paper) | 0.700 | 0.500 | 0.400 | 20.000 |" in text
+    assert "| bleu | 0.700 | 0.500 | 0.400 | 20.000 |" in text[text.index("Not in the paper") :]

@@ -20,7 +20,8 @@ from mtgauge.encode.tokens import hub
 from mtgauge.metric import Metric
 from tiny_models import encoder_folders, language_model_folders
 
-NAMES = ("bertr", "bertscore", "moverscore", "xmoverscore", "cosine", "fluency")
+NAMES = ("bertr", "bertscore", "moverscore", "xmoverscore", "yisi-1", "yisi-2", "cosine",
+         "fluency")  # fmt: skip
 PROMISES = [
     promise
     for name, promise in inspect.getmembers(contract, inspect.isfunction)

@@ -14,9 +14,11 @@ from scipy.optimize import linprog
 import mtgauge
 from mtgauge.compare.semantic import TravelSettings, problems, travel
 from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
 from mtgauge.encode.words.store import write_store
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics.std import AS_WORST, BY_SPELLING, STD
+from tiny_models import encoder_folders
 
 rng = np.random.default_rng(12)
 NAMES = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -267,3 +269,84 @@ def test_golden_cases(shared: Path, tmp_path: Path, preset: str, key: str) -> No
         assert rows[0] == pytest.approx([want["uni"], want["bi"]], abs=1e-5)
         assert metric.segment_score(rows)[0] == pytest.approx(want["seg"], abs=1e-5)
         assert metric.system_score(rows, np.ones(1))[0] == pytest.approx(want["sys"], abs=1e-5)
+
+
+def test_preset_paper_is_the_authors_metric(store: str) -> None:
+    """pyemd, unknown words left out, 0.5/0.5 and 0.3/0.7; a word given to oov wins over it."""
+    paper = STD(preset="paper", vectors=store)
+    spelt_out = STD(
+        preset="pyemd",
+        vectors=store,
+        oov="paper",
+        segment_weights=(0.5, 0.5),
+        system_weights=(0.3, 0.7),
+    )
+    batch = Segments(["one neverseen three"], references=[("three one two",)], lang="de-en")
+    np.testing.assert_array_equal(paper.statistics(batch), spelt_out.statistics(batch))
+    assert (paper.statistics(batch) != STD(vectors=store).statistics(batch)).any()
+    assert STD(preset="paper", oov="drop").options.oov == "drop"
+    assert STD().options.oov == "spelling"
+
+
+def test_nbow_and_tfidf_of_table_one() -> None:
+    """Nine words a side, five shared: nBOW's cosine is 5/9, and one absent word weighs nothing."""
+    many = rng.normal(size=(13, 8)).astype(np.float32)
+    ref, hyp = np.arange(9), np.arange(4, 13)
+    problem = problems(many, ref, hyp, TravelSettings(orders=(1,)), np.ones(13))[0]
+    np.testing.assert_allclose(problem.left[:9], 1 / 9, atol=1e-15)
+    assert (problem.left[9:] == 0).all()
+    left, right = problem.left, problem.right
+    cosine = left @ right / np.linalg.norm(left) / np.linalg.norm(right)
+    assert cosine == pytest.approx(5 / 9, abs=1e-12)
+    assert round(float(cosine), 3) == 0.556
+    idf = np.arange(13.0)
+    weighted = problems(many, np.array([0, 1, 1, 2]), hyp, TravelSettings(orders=(1, 2)), idf)
+    np.testing.assert_allclose(weighted[0].left[:3], np.array([0, 2, 2]) / 4, atol=1e-15)
+    np.testing.assert_allclose(weighted[1].left[:3], np.array([0.5, 1, 1.5]) / 3, atol=1e-15)
+
+
+def test_tfidf_learns_from_the_references(store: str) -> None:
+    metric = STD(vectors=store, weights="tfidf", order=0.0, ngrams=(1,),
+                 segment_weights=(1.0,), system_weights=(1.0,))  # fmt: skip
+    batch = Segments(["one two"], references=[("one three",)], lang="de-en")
+    with pytest.raises(UsageError, match="call fit"):
+        metric.statistics(batch)
+    metric.fit(["one three", "one four", "one two"])
+    # "one" is in all three: idf log(4/4) = 0, so all mass goes from three to two
+    x, z = (TABLE[NAMES.index(w)].astype(float) for w in ("three", "two"))
+    apart = 1 - max(x @ z / np.linalg.norm(x) / np.linalg.norm(z), 0)
+    assert metric.statistics(batch)[0, 0] == pytest.approx(0.6 * apart, abs=1e-6)
+    metric.fit(["nothing of it"])
+    assert metric.needs_corpus
+    plain = STD(vectors=store, weights="nbow")
+    assert not plain.needs_corpus
+
+
+def test_vectors_in_context_are_means_over_the_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: pieces to occurrences, occurrences to words of the pair, then the slow problem."""
+    model = load_encoder(str(encoder_folders()[0]))
+    monkeypatch.setattr("mtgauge.metrics.std.load_encoder", lambda spec: model)
+    ref, hyp = "the cat sat on the mat".split(), "the mat sat unhappily".split()
+    batch = Segments([" ".join(hyp)], references=[(" ".join(ref),)], lang="de-en")
+    metric = STD(vectors="encoder", preset="lp", ngrams=(1,), segment_weights=(1.0,),
+                 system_weights=(1.0,))  # fmt: skip
+    layer = model.resolve(model.default_layer["reference"])[0]
+    found: dict[str, list[np.ndarray]] = {}
+    for words in (ref, hyp):
+        tokens = model.encode([" ".join(words)], layer, "en")
+        columns = zip(tokens.spans, tokens.vectors, tokens.special, strict=True)
+        pieces = [(span, vector) for span, vector, special in columns if not special]
+        for k, word in enumerate(words):
+            start = len(" ".join(words[:k])) + (k > 0)
+            own = [v for s, v in pieces if start <= s[0] < start + len(word)]
+            found.setdefault(word, []).append(np.mean(own, axis=0))
+    names = list(found)
+    table = np.array([np.mean(found[name], axis=0) for name in names], np.float32)
+    left, right = (np.array([names.index(w) for w in words]) for words in (ref, hyp))
+    problem = problems(table, left, right, TravelSettings(orders=(1,)))[0]
+    want = linear_program(problem.distance, problem.left, problem.right)
+    assert metric.statistics(batch)[0, 0] == pytest.approx(want, abs=2e-6)
+    assert metric.explain(batch).score == pytest.approx(want, abs=2e-6)
+    assert "model" in metric.versions()
+    twice = Segments([" ".join(hyp), "red"], references=[(" ".join(ref),), ("the",)], lang="de-en")
+    assert metric.statistics(twice)[0, 0] == pytest.approx(want, abs=2e-6), "no batch mates"

@@ -242,7 +242,8 @@ def test_hostile_strings_are_shown_as_text(folder, driver) -> None:
         dict.fromkeys(texts[:4], texts), texts, texts[::-1], metrics=["chrf"], lang="de-en",
         by={texts[4]: texts}, ci=False,
     )  # fmt: skip
-    flags = {name: [(Flag("copy", text),) for text in texts] for name in texts[:4]}
+    found: list[tuple[Flag, ...]] = [(Flag("copy", text),) for text in texts]
+    flags = dict.fromkeys(texts[:4], found)
     path = folder / "hostile.html"
     write(path, render(replace(result, flags=flags), title=texts[1]))
     opened(driver, path.as_uri())

@@ -68,7 +68,9 @@ def test_from_dropped_files_to_an_explained_segment(address, tmp_path):
             DROP, [["careful.txt", texts["careful"]], ["ref.txt", texts["reference"]]]
         )
         until(driver, "document.querySelectorAll('.column select').length === 2")
-        roles = [e.get_attribute("value") for e in driver.find_elements("css selector", "select")]
+        roles = [
+            e.get_attribute("value") for e in driver.find_elements("css selector", ".column select")
+        ]
         assert roles == ["system", "reference"]
         until(driver, "document.querySelector('.why:not([hidden])')")
         kobe = one(driver, "input[value=kobe]")
@@ -93,12 +95,36 @@ def test_from_dropped_files_to_an_explained_segment(address, tmp_path):
         until(driver, "document.querySelector('article.segment button') !== null")
         click(driver, "article.segment button")
         until(driver, "document.querySelector('.explain:not([hidden])').textContent.length > 50")
+        driver.execute_script("document.querySelector('.explain:not([hidden])').scrollIntoView()")
         shoot(driver, "serve-explained")
         assert one(driver, "article.segment button").get_attribute("aria-expanded") == "true"
         driver.switch_to.default_content()
         assert faults(driver) == []
         driver.get(address)
         assert "careful" in one(driver, ".runs").text
+
+
+def test_the_example_can_be_tried_at_once(address, tmp_path):
+    with browser(tmp_path, width=1150, height=1400) as driver:
+        driver.get(address)
+        until(driver, "document.querySelectorAll('.metric').length > 20")
+        click(driver, "#example")
+        until(driver, "document.querySelectorAll('.column').length === 5")
+        until(driver, "document.querySelector('input[value=kobe]').disabled === false")
+        driver.execute_script("scrollTo({top: 0, behavior: 'instant'})")
+        shoot(driver, "serve")
+        click(driver, "details summary")
+        one(driver, "#baseline").send_keys("careful")
+        for name in ("bertscore", "regressor"):
+            click(driver, f"input[value={name}]")
+        click(driver, "#start")
+        until(driver, "document.querySelector('iframe.report') !== null")
+        driver.switch_to.frame(one(driver, "iframe.report"))
+        assert "de-en" in one(driver, "body").text
+        assert "careful baseline" in " ".join(one(driver, "body").text.split())
+        driver.switch_to.default_content()
+        shoot(driver, "serve-report")
+        assert faults(driver) == []
 
 
 def test_pasted_texts_by_keyboard_alone(address, tmp_path):

@@ -157,3 +157,18 @@ def test_unescaping_is_asked_for(tmp_path):
         run = client.post("/runs", files=files, data=data).json()["id"]
         assert wait(client, run)["summary"]["scores"]["chrf"]["a"] == 100
         assert columns()["source"].count("\n") == 20
+
+
+def test_the_queue_outlives_a_run_that_cannot_be_kept(small, monkeypatch):
+    store = small.app.state.mtgauge.store
+    finish = store.finish
+
+    def broken(run, *how):
+        if run.title == "lost":
+            raise OSError("no space")
+        finish(run, *how)
+
+    monkeypatch.setattr(store, "finish", broken)
+    lost, kept = submit(small, title="lost"), submit(small)
+    assert "could not keep" in wait(small, lost)["error"]
+    assert wait(small, kept)["state"] == "done"

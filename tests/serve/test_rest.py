@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 import mtgauge
+from mtgauge.serve.state import PLACES
 from office_files import TMX, XLIFF_2, sheet
 from web_server import EXAMPLE, columns, submit, wait
 
@@ -40,7 +42,7 @@ def test_metrics_say_what_they_need_and_why_they_do_not_suit(client):
 
 
 def test_a_few_texts_are_scored_at_once(client):
-    asked = {
+    asked: dict[str, Any] = {
         "hypotheses": {"a": ["A cat.", "x"], "b": ["The cat.", "y"]},
         "references": ["The cat.", ["x", "z"]],
         "metrics": ["chrf:beta=3"],
@@ -234,7 +236,7 @@ def test_what_is_wrong_with_texts_is_told_by_the_run(client, files, fields, mess
     status = wait(client, answer.json()["id"])
     assert status["state"] == "failed"
     assert any(part in status["error"] for part in message.split("|")), status["error"]
-    assert str(client.app.state.settings.state) not in status["error"]
+    assert str(client.app.state.mtgauge.settings.state) not in status["error"]
 
 
 def test_too_many_segments_are_refused(client):
@@ -295,3 +297,35 @@ def test_pages_show_names_as_text(client, finished):
     lost = client.get("/run/" + "A" * 16, headers={"accept": "text/html"})
     assert lost.status_code == 404
     assert "There is no such run" in lost.text
+
+
+def test_the_example_is_the_package_s_own(client):
+    assert client.get("/example.tsv").content == EXAMPLE
+
+
+def test_quick_requests_do_not_pile_up(client):
+    places = client.app.state.mtgauge._places
+    while places.acquire(blocking=False):
+        pass
+    try:
+        answer = client.post("/inspect", files={"file": ("a.txt", "x")})
+        assert answer.status_code == 503
+        assert "busy" in answer.json()["error"]
+    finally:
+        for _ in range(PLACES):
+            places.release()
+    assert client.post("/inspect", files={"file": ("a.txt", "x")}).status_code == 200
+
+
+def test_a_full_disk_is_told(client, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mtgauge.serve.uploads.shutil.copyfileobj", full)
+    answer = client.post("/inspect", files={"file": ("a.txt", "x")})
+    assert (answer.status_code, "No space left" in answer.text) == (507, True)
+
+
+def test_titles_hide_nothing(client):
+    run = submit(client, title="abc\u202ecba\x1b[31m")
+    assert wait(client, run)["title"] == "abc\\u202ecba\\x1b[31m"

@@ -10,7 +10,7 @@ from pathlib import Path
 from mtgauge.commands.shared import (
     add_corpus_options,
     brought,
-    progress_bar,
+    score_open,
     take_test_set,
     use_encoder_options,
 )
@@ -18,7 +18,7 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import append, write
 from mtgauge.engine import flags, gate, limits, stored
 from mtgauge.engine.limits import Settings
-from mtgauge.engine.local import CHUNK, score_corpus
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
@@ -146,20 +146,9 @@ def _score(args: argparse.Namespace, settings: Settings, corpus: Corpus, how: Co
     specs = [spec for spec in settings.specs if spec not in {one.name for one in theirs}]
     if not (specs or theirs):  # warnings alone
         names = tuple(corpus.systems)
-        length = sum(len(chunk) for chunk in corpus.chunks(CHUNK))
+        length = sum(len(chunk) for chunk in corpus.chunks(SHARD))
         return Result({}, names, length, args.lang, baseline=how.base_of(names))
-    with progress_bar("segments", quiet=args.quiet) as advance:
-        return score_corpus(
-            corpus,
-            specs,
-            args.lang,
-            empty=args.empty,
-            unescape=args.unescape,
-            how=how,
-            progress=advance,
-            brought=theirs,
-            lower=args.lower,
-        )
+    return score_open(args, corpus, specs, theirs, how)
 
 
 def _write(

@@ -9,14 +9,17 @@ from collections import Counter
 from pathlib import Path
 
 from mtgauge.commands.shared import (
+    add_place_options,
     add_result_options,
     open_cache,
+    place_of,
     progress_bar,
     use_encoder_options,
 )
 from mtgauge.data.output import write
 from mtgauge.engine.cache import RowCache
 from mtgauge.notes import sentence
+from mtgauge.report import disagree
 from mtgauge.report.api import Agreement, meta
 from mtgauge.report.writers import visible
 
@@ -66,11 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether one metric is better than another (%(default)s)",
     )
     add("--matrix", action="store_true", help="show the p-values of all comparisons")
-    add("--plot", metavar="DIR", type=Path, help="write scatter and histogram plots here")
+    add("--disagree", metavar="N", type=int, help="also N segments rated too high or low")
+    add("--plot", metavar="DIR", type=Path, help="write plots here; of an experiment, its figure")
     add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")
     add_result_options(parser, seed="resampling")
+    add_place_options(parser)
     add("--verbose", action="store_true", help="signatures in full, on standard error")
 
 
@@ -81,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     # -l takes several pairs and so swallows a DATA that follows it
     langs = [word for word in args.lang or () if not Path(word).exists()]
     data = [*args.data, *(Path(word) for word in args.lang or () if Path(word).exists())]
-    with progress_bar("segments", quiet=args.quiet) as progress:
+    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as progress:
         found = meta(
             data,
             args.metrics,
@@ -101,9 +106,12 @@ def run(args: argparse.Namespace) -> int:
             unescape=args.unescape,
             seed=args.seed,
             cache=cache,
+            place=place,
             progress=progress,
         )
     sys.stdout.write(found.render(args.format, matrix=args.matrix))
+    if args.disagree is not None:
+        sys.stdout.write("\n" + disagree.render(found, args.disagree, args.format))
     if args.json:
         write(args.json, found.render("json"))
     if args.export:
@@ -113,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
     _warn_of_unserved(found)
     if not args.quiet:
         _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
+        if place.remark():
+            print(place.remark() + ".", file=sys.stderr)
     return 0
 
 
@@ -145,6 +155,7 @@ def _say_more(
     if cache is not None:
         print(
             f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "
-            f"{seconds:.1f} s in all.",
+            + (f"{cache.damaged:,} damaged rows there were replaced; " if cache.damaged else "")
+            + f"{seconds:.1f} s in all.",
             file=sys.stderr,
         )

@@ -20,13 +20,16 @@ from mtgauge.report.api import Probes, Robustness, probe
 _EXAMPLES = """
 examples:
   mtgauge probe w2w judged.tsv.gz -l de-en --dictionary de-en.txt.gz -m cosine xmoverscore
+  mtgauge probe w2w judged.tsv.gz -l cs-en --parallel news.cs news.en -m xmoverscore --plot figures
+  mtgauge probe w2w -s src.de -r ref.en -l de-en --worse literal.en -m xmoverscore
   mtgauge probe reorder -s src.de -r ref.en -l de-en -m xmoverscore
   mtgauge probe reorder judged.tsv.gz -l de-en --dictionary de-en.txt.gz -m xmoverscore
   mtgauge probe robust judged.tsv.gz --limit 100 -m xmoverscore kobe
   mtgauge probe robust -s src.de -r ref.en -l de-en --worse mine.en -m xmoverscore
   mtgauge probe robust -s src.de -r ref.en -t good.en -l de-en -m chrf regressor
 
-w2w      the source word by word through a dictionary (MUSE, or two columns) against the reference
+w2w      the source word by word through a dictionary (MUSE, or two columns; or learned from
+         parallel text; inflected forms by their lemma) against the reference
 reorder  the reference's words at random, and with a dictionary also in the order of the source
 robust   versions with known faults: copies, other languages, lost clauses, wrong numbers and names
 
@@ -48,16 +51,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-m", "--metrics", nargs="+", required=True, metavar="METRIC")
     add("--dictionary", metavar="FILE", type=Path, help="two columns: foreign word, translation")
     add("--faults", nargs="+", metavar="NAME", help="robust: only these, such as copy number")
-    add("--worse", nargs="+", metavar="FILE", help="robust: faulty versions of your own, by line")
+    add(
+        "--parallel",
+        nargs=2,
+        metavar=("SRC", "TGT"),
+        help="w2w, reorder: learn a dictionary from these two files (extra align)",
+    )
+    add("--worse", nargs="+", metavar="FILE", help="worse versions of your own, line by line")
     add("--limit", type=int, metavar="N", help="only the first N segments")
     add("--histogram", action="store_true", help="draw how the d-statistic is spread")
+    add("--plot", type=Path, metavar="DIR", help="the same as pictures (extra plot)")
     add_result_options(parser, seed="random order and faults")
 
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
-    if args.histogram and args.probe == "robust":
-        raise UsageError("--histogram is for the probes w2w and reorder.")
+    for option in ("histogram", "plot"):
+        if getattr(args, option) and args.probe == "robust":
+            raise UsageError(f"--{option} is for the probes w2w and reorder.")
     texts = _texts(args)
     with progress_bar("texts", quiet=args.quiet) as progress:
         found: Probes | Robustness = probe(
@@ -69,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
             translations=texts.get("translation"),
             lang=args.lang,
             dictionary=args.dictionary,
+            parallel=_parallel(args),
             faults=args.faults,
             worse=_own_versions(args),
             limit=args.limit,
@@ -80,9 +92,18 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(found.render(args.format))
     if args.histogram and isinstance(found, Probes) and args.format != "json":
         sys.stdout.write("\n" + found.histograms())
+    if args.plot and isinstance(found, Probes):
+        found.plot(args.plot)
     if args.json:
         write(args.json, found.render("json"))
     return 0
+
+
+def _parallel(args: argparse.Namespace) -> tuple[list[str], list[str]] | None:
+    if args.parallel is None:
+        return None
+    found = _lines(dict(zip(("source", "target"), args.parallel, strict=True)))
+    return found["source"], found["target"]
 
 
 def _texts(args: argparse.Namespace) -> dict[str, list[str]]:

@@ -1,13 +1,19 @@
 """`mtgauge remap fit | info | curve`: fit CLP and UMD from parallel text, and look at them.
 
     mtgauge remap fit -s news.de -t news.en -l de-en --method clp --out de-en.remap
+    mtgauge remap fit -s news.de -t news.en -l de-en --method clp umd --out remaps/word
     mtgauge remap info de-en.remap
     mtgauge remap curve -s news.de -t news.en -l de-en --out curve/
+    mtgauge remap curve -s news.de -t news.en -l de-en --judged da17.tsv.gz --out curve --plot .
 
 `fit` takes the first usable sentence pairs (2,000 by default), aligns their words with the encoder
-itself, with fast_align or with a lexicon, and writes one file. `curve` fits on 20, 50, ... pairs,
-and prints how many words of held-out sentences find their partner, before and after; the fitted
-files stay in the folder, so that `mtgauge meta` can correlate each one with human judgements.
+itself, with fast_align or with a lexicon, and writes one file; of several methods it writes
+METHOD/LANG.remap each, so that `remap=remaps/word/umd` serves every pair. `curve` fits on 20, 50,
+... pairs, and prints how many words of held-out sentences find their partner, before and after, and
+how many of these sentences find their translation; with `--judged`, also the correlation of
+XMoverScore as the paper has it, without a language model, with people's judgements (Figure 4 of
+Zhao et al. 2020).
+The fitted files stay in the folder.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from mtgauge.encode.remap import maps as remaps
 from mtgauge.encode.remap.fitting import (
     HELD_OUT,
     RemapPlan,
-    fit_remap,
+    fit_remaps,
     learning_curve,
     read_parallel,
 )
@@ -43,14 +49,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("-l", "--lang", required=True, metavar="SRC-TGT", help="e.g. de-en")
         sub.add_argument("--encoder", default="embedded", help="as for metrics (default: embedded)")
         sub.add_argument("--layer", type=int, help="default: the encoder's advice for sources")
-        sub.add_argument("--method", choices=remaps.METHODS, default="clp")
         sub.add_argument(
             "--align", choices=align.ALIGNERS, default="encoder", help="who pairs the words"
         )
+        sub.add_argument(
+            "--symmetrise",
+            choices=align.SYMMETRISED,
+            default="intersection",
+            help="which links of fast_align's two directions count (%(default)s)",
+        )
         sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one per line")
         sub.add_argument("--pairs", type=int, default=2000, help="sentence pairs (default 2000)")
+    fit.add_argument("--method", choices=remaps.METHODS, nargs="+", default=["clp"])
     fit.add_argument("--unit", choices=("word", "sentence"), default="word")
     fit.add_argument("--out", type=Path, required=True, metavar="FILE")
+    curve.add_argument("--method", choices=remaps.METHODS, default="clp")
+    curve.add_argument("--judged", type=Path, metavar="DATA", help="judgements to correlate with")
+    curve.add_argument("--plot", type=Path, metavar="DIR", help="draw the curve (extra plot)")
     curve.add_argument("--out", type=Path, required=True, metavar="DIR")
     info = actions.add_parser("info", help="what a remap file is for")
     info.add_argument("file", type=Path)
@@ -62,14 +77,17 @@ def run(args: argparse.Namespace) -> int:
 
 def run_fit(args: argparse.Namespace) -> int:
     start = time.perf_counter()
-    plan = _plan(args, args.unit)
+    plan = _plan(args, args.unit, args.method[0])
     sources, targets = read_parallel(args.source, args.target, args.pairs)
-    remap, before, after = fit_remap(plan, sources, targets)
-    remap.save(args.out)
-    found = {"found_before": before, "found_after": after}
-    print(json.dumps(asdict(remap.facts) | found, indent=1))
-    pairs = f"{remap.facts.pairs} {args.unit} pairs of {len(sources)} sentence pairs"
-    print(f"{args.out}: {pairs}, {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    fitted = fit_remaps(plan, sources, targets, args.method)
+    for method, (remap, before, after) in zip(args.method, fitted, strict=True):
+        out = args.out if len(args.method) == 1 else args.out / method / f"{plan.lang}.remap"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        remap.save(out)
+        found = {"found_before": before, "found_after": after}
+        print(json.dumps(asdict(remap.facts) | found, indent=1))
+        pairs = f"{remap.facts.pairs} {args.unit} pairs of {len(sources)} sentence pairs"
+        print(f"{out}: {pairs}, {time.perf_counter() - start:.1f} s", file=sys.stderr)
     return 0
 
 
@@ -86,23 +104,45 @@ def run_info(args: argparse.Namespace) -> int:
 
 
 def run_curve(args: argparse.Namespace) -> int:
-    plan = _plan(args, "word")
+    plan = _plan(args, "word", args.method)
     sources, targets = read_parallel(args.source, args.target, args.pairs + HELD_OUT)
     args.out.mkdir(parents=True, exist_ok=True)
-    print("sentences\tword_pairs\tfound_before\tfound_after")
-    for size, (remap, before, after) in learning_curve(plan, sources, targets):
-        remap.save(args.out / f"{size}.remap")
-        print(f"{size}\t{remap.facts.pairs}\t{before:.4f}\t{after:.4f}")
+    judged = ["pearson"] if args.judged else []
+    names = ["found_before", "found_after", "retrieved", *judged]
+    print("\t".join(["sentences", "word_pairs", *names]))
+    curves: dict[str, dict[int, float]] = {name: {} for name in names[1:]}
+    for size, (remap, before, after), retrieved in learning_curve(plan, sources, targets):
+        path = args.out / f"{size}.remap"
+        remap.save(path)
+        values = [before, after, retrieved]
+        values += [_correlation(args, plan.lang, path, remap.facts.layer)] if judged else []
+        print("\t".join([str(size), str(remap.facts.pairs), *(f"{v:.4f}" for v in values)]))
+        for name, value in zip(names[1:], values[1:], strict=True):
+            curves[name][size] = value
+    if args.plot:
+        from mtgauge.report.plots import plot_curve
+
+        plot_curve(args.plot / f"curve.{plan.lang}.png", curves, f"{args.method}, {plan.lang}")
     return 0
 
 
-def _plan(args: argparse.Namespace, unit: remaps.Unit) -> RemapPlan:
+def _correlation(args: argparse.Namespace, lang: str, path: Path, layer: int) -> float:
+    """Pearson r of MOVER-2 with this remap, on the judged segments."""
+    from mtgauge.report.api import meta
+
+    spec = f"xmoverscore:preset=paper2020,encoder='{args.encoder}',layer={layer},lm=off"
+    found = meta([args.judged], [f"{spec},remap='{path}'"], lang=lang, ci=False)
+    return float(found.rows[0].values["pearson"])
+
+
+def _plan(args: argparse.Namespace, unit: remaps.Unit, method: str) -> RemapPlan:
     return RemapPlan(
         language_pair(args.lang),
         args.encoder,
         args.layer,
-        args.method,
+        method,
         unit,
         args.align,
         args.lexicon,
+        args.symmetrise,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import webbrowser
 from pathlib import Path
@@ -52,11 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     try:
-        from mtgauge.serve.app import serve
+        for package in ("fastapi", "uvicorn", "jinja2", "python_multipart"):
+            importlib.import_module(package)
     except ImportError as error:
         raise ResourceError(
             f"mtgauge serve needs the package {error.name}: pip install 'mtgauge[web]'."
         ) from None
+    from mtgauge.serve.app import serve
+
     settings = Settings(
         state=(args.state or state_folder()).absolute(),
         host=args.host,

@@ -13,6 +13,7 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder, write
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.local import score_corpus
+from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
@@ -81,6 +82,7 @@ def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> N
     parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
     add_encoder_options(parser)
+    add_place_options(parser)
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
@@ -103,22 +105,38 @@ def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -
     if args.translations is None:
         raise UsageError("Which translations? Give -t FILE.")
     files = args.translations, args.source, args.references, args.doc, args.by
-    with (
-        Corpus.from_arguments(*files) as corpus,
-        progress_bar("segments", quiet=args.quiet) as advance,
-    ):
-        return score_corpus(
+    how = Comparing(not args.no_ci, args.seed, args.baseline)
+    with Corpus.from_arguments(*files) as corpus:
+        return score_open(args, corpus, specs, brought(args, corpus), how, keep=keep)
+
+
+def score_open(
+    args: argparse.Namespace,
+    corpus: Corpus,
+    specs: Sequence[str],
+    theirs: Sequence[foreign.Foreign],
+    how: Comparing,
+    *,
+    keep: bool = False,
+) -> Result:
+    """Score a corpus as the options say, where they say."""
+    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as advance:
+        result = score_corpus(
             corpus,
             specs,
             args.lang,
             empty=args.empty,
             unescape=args.unescape,
-            how=Comparing(not args.no_ci, args.seed, args.baseline),
+            how=how,
             progress=advance,
-            brought=brought(args, corpus),
+            brought=theirs,
             lower=args.lower,
             keep=keep,
+            place=place,
         )
+    if place.remark() and not args.quiet:
+        print(f"place      {place.remark()}", file=sys.stderr)
+    return result
 
 
 def metrics_or_usual(args: argparse.Namespace) -> list[str]:
@@ -165,6 +183,25 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def add_place_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say where segments are scored; scores do not depend on them."""
+    group = parser.add_argument_group("where to run")
+    group.add_argument(
+        "--workers", type=int, metavar="N",
+        help="score in N processes, each with its own models (default: in this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--engine", choices=["local", "ray"], default="local", help="this machine, or a Ray cluster"
+    )
+    group.add_argument(
+        "--address", metavar="ADDR", help="of a running Ray cluster (default: start one here)"
+    )
+
+
+def place_of(args: argparse.Namespace) -> contextlib.AbstractContextManager[Place]:
+    return open_place(Where(args.engine, args.workers, args.address))
 
 
 def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:

@@ -3,7 +3,8 @@
 Per pair and n-gram order (reference n-grams first, hypothesis second, V their union):
 
     SIM_i  = 1 if n-gram i is in the text, else cos(x_i, centroid of the text)
-    nSIM   = softmax(SIM) over V: the mass that either text puts on every n-gram
+    nSIM   = softmax(SIM) over V: the mass that either text puts on every n-gram; or, with weights
+             of words, their mean over the n-gram times how often the text has it
     S_ij   = 1 - max(cos(x_i, x_j), 0)              x: the concatenated vectors of its words
     O_ij   = |position of i in one text - position of j in the other|, relative, last one counts
     STD_n  = transport(nSIM of reference, nSIM of hypothesis, semantic S + order O)
@@ -35,6 +36,7 @@ Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 _UNITS = 2**60
 _BLOCK = 128  # pairs whose cost matrices are in memory at once, a thread
+_CELLS = 2**25  # cells of those matrices, unless one pair has more
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,18 @@ def _grams(text, size, n, base, keys, grams, found, place, count):
 
 
 @inner
+def _whole(size, mass, total, whole):
+    """Shares of a mass as whole numbers that sum to 2^60."""
+    left, greatest = np.int64(_UNITS), 0
+    for i in range(size):
+        whole[i] = np.int64(np.rint(mass[i] / total * _UNITS))
+        left -= whole[i]
+        if whole[i] > whole[greatest]:
+            greatest = i
+    whole[greatest] += left
+
+
+@inner
 def _masses(dots, size, place, count, of_set, mass, whole):
     """nSIM of one text as whole numbers that sum to 2^60."""
     total, square = 0.0, 0.0
@@ -112,13 +126,23 @@ def _masses(dots, size, place, count, of_set, mass, whole):
         similar = mass[i] / length if length > 0 else 0.0
         mass[i] = np.exp(1.0 if place[i] > 0 else similar)
         total += mass[i]
-    left, greatest = np.int64(_UNITS), 0
+    _whole(size, mass, total, whole)
+
+
+@inner
+def _counted(size, count, grams, n, names, weights, mass, whole):
+    """Mass by count and word weight, as whole numbers that sum to 2^60; equal if all weigh 0."""
+    total = 0.0
     for i in range(size):
-        whole[i] = np.int64(np.rint(mass[i] / total * _UNITS))
-        left -= whole[i]
-        if whole[i] > whole[greatest]:
-            greatest = i
-    whole[greatest] += left
+        mass[i] = 0.0
+        for t in range(n):
+            mass[i] += count[i] * weights[names[grams[i, t]]] / n
+        total += mass[i]
+    if total <= 0.0:
+        for i in range(size):
+            mass[i] = float(count[i])
+            total += mass[i]
+    _whole(size, mass, total, whole)
 
 
 @inner
@@ -148,7 +172,7 @@ def _moved(place_i, place_j, other_i, other_j):
 
 @kernel
 def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, order, of_set, cancel,
-              flat, starts, shapes, left, right, mass_at):  # fmt: skip
+              weights, flat, starts, shapes, left, right, mass_at):  # fmt: skip
     """The transport problems of pairs lo to hi: costs, shapes and whole-number masses."""
     longest = 1
     for p in range(lo, hi):
@@ -189,8 +213,12 @@ def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, or
                     dots[i * size + j] = total
             shapes[at, 0] = shapes[at, 1] = size
             one, other = left[mass_at[at] :], right[mass_at[at] :]
-            _masses(dots, size, places[0], counts[0], of_set, mass, one)
-            _masses(dots, size, places[1], counts[1], of_set, mass, other)
+            if len(weights):
+                _counted(size, counts[0], grams, n, names, weights, mass, one)
+                _counted(size, counts[1], grams, n, names, weights, mass, other)
+            else:
+                _masses(dots, size, places[0], counts[0], of_set, mass, one)
+                _masses(dots, size, places[1], counts[1], of_set, mass, other)
             _distances(dots, size, places[0], places[1], semantic, order, mass)
             if cancel:
                 for i in range(size):
@@ -219,6 +247,7 @@ class _Block:
         lefts: Int,
         rights: Int,
         settings: TravelSettings,
+        weights: Float | None = None,
     ) -> _Block:
         orders = np.array(settings.orders, dtype=np.int64)
         sizes = np.diff(offsets)
@@ -236,6 +265,7 @@ class _Block:
         _problems(
             table, words, offsets, lefts, rights, 0, len(lefts), orders, settings.semantic,
             settings.order, settings.centroid_of_set, settings.cancel,
+            np.empty(0) if weights is None else weights,
             block.costs, block.starts, block.shapes, block.left, block.right, block.mass_at,
         )  # fmt: skip
         return block
@@ -256,21 +286,27 @@ def travel(
     lefts: Int,
     rights: Int,
     settings: TravelSettings,
+    weights: Float | None = None,
     *,
     threads: int | None = None,
 ) -> Float:
     """STD_n of each pair of texts (reference lefts[p], hypothesis rights[p]), one column per order.
 
     table (word types, d): vectors. words: type numbers of all texts, text t from offsets[t] to
-    offsets[t + 1]; no text of a pair may be empty.
+    offsets[t + 1]; no text of a pair may be empty. weights (word types,): masses by count and
+    weight instead of nSIM.
     """
     out = np.empty((len(lefts), len(settings.orders)))
     sizes = np.diff(offsets)
+    room = len(settings.orders) * (sizes[lefts] + sizes[rights]) ** 2
 
     def run(lo: int, hi: int) -> None:
-        for at in range(lo, hi, _BLOCK):
-            part = slice(at, min(at + _BLOCK, hi))
-            block = _Block.fill(table, words, offsets, lefts[part], rights[part], settings)
+        at = lo
+        while at < hi:
+            cells = np.cumsum(room[at : min(at + _BLOCK, hi)])
+            part = slice(at, at + max(1, int(np.searchsorted(cells, _CELLS, "right"))))
+            at = part.stop
+            block = _Block.fill(table, words, offsets, lefts[part], rights[part], settings, weights)
             out[part] = block.solve().reshape(-1, len(settings.orders))
 
     in_parallel(run, (sizes[lefts] + sizes[rights]) ** 3.0, threads)
@@ -278,11 +314,15 @@ def travel(
 
 
 def problems(
-    table: NDArray[np.float32], left: Int, right: Int, settings: TravelSettings
+    table: NDArray[np.float32],
+    left: Int,
+    right: Int,
+    settings: TravelSettings,
+    weights: Float | None = None,
 ) -> list[Problem]:
     """The transport problems of one pair, one per order, to look at."""
     words, offsets = np.concatenate([left, right]), np.array([0, len(left), len(left) + len(right)])
-    block = _Block.fill(table, words, offsets, np.array([0]), np.array([1]), settings)
+    block = _Block.fill(table, words, offsets, np.array([0]), np.array([1]), settings, weights)
     out = []
     for o in range(len(settings.orders)):
         size, start, at = int(block.shapes[o, 0]), int(block.starts[o]), int(block.mass_at[o])

@@ -112,8 +112,8 @@ def _split_argument(argument: str) -> tuple[Path, str | None]:
 
 
 def stem(path: Path) -> str:
-    """A file's name without .gz and its last ending: the name of a system."""
-    name = path.name.removesuffix(".gz")
+    """A file's name without .gz or .zst and its last ending: the name of a system."""
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
     return Path(name).stem or name
 
 

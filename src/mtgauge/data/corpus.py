@@ -62,6 +62,15 @@ class Chunk:
             self.columns,
         )
 
+    def only(self, i: int) -> Chunk:
+        """One of its segments."""
+        return Chunk(
+            {name: [texts[i]] for name, texts in self.systems.items()},
+            None if self.sources is None else [self.sources[i]],
+            None if self.references is None else [self.references[i]],
+            {name: [values[i]] for name, values in self.columns.items()},
+        )
+
 
 @dataclass
 class Corpus:
@@ -78,6 +87,9 @@ class Corpus:
     documents: Column | None = None  # the document of each segment
     columns: dict[str, Column] = field(default_factory=dict)  # other facts of segments, by name
     spool: Spool = field(default_factory=Spool, repr=False)
+
+    def __post_init__(self) -> None:
+        self._stamps = [_stamp(column) for column in self.all_columns()]
 
     def __enter__(self) -> Corpus:
         return self
@@ -191,6 +203,13 @@ class Corpus:
                 lengths = [np.array([len(text) for text in c]) for c in sides]
                 raise checks.refuse_uneven([c.label for c in sides], lengths)
             yield self._chunk(block)
+        for column, stamp in zip(sides, self._stamps, strict=True):
+            if _stamp(column) != stamp:
+                raise InputError(
+                    "the file was changed while it was read",
+                    file=column.label,
+                    remedy="Wait until it is finished, then run this again.",
+                )
 
     def _chunk(self, block: list[tuple[Any, ...]]) -> Chunk:
         cells = [list(column) for column in zip(*block, strict=True)]
@@ -206,6 +225,17 @@ class Corpus:
         systems = dict(zip(self.systems, cells[count:middle], strict=True))
         facts = dict(zip(self.columns, cells[middle:], strict=True))
         return Chunk(systems, sources, references, facts)
+
+
+def _stamp(column: Column) -> tuple[int, ...]:
+    """Size, time and identity of a column's file."""
+    if column.path is None:
+        return ()
+    try:
+        about = column.path.stat()
+    except OSError:
+        return (-1,)
+    return about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino
 
 
 def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
@@ -247,9 +277,11 @@ def _refuse_same(named: Sequence[tuple[str, Column]], what: str) -> None:
     for name, column in named:
         if column.path is not None:
             stat = column.path.stat()
-            other = seen.setdefault((stat.st_dev, stat.st_ino, column.key), name)
-            if other is not name:
-                raise UsageError(f"The {what} {other} and {name} are the same file: name it once.")
+            key = (stat.st_dev, stat.st_ino, column.key)
+            if key in seen:
+                names = f"{seen[key]} and {name}"
+                raise UsageError(f"The {what} {names} are the same file: name it once.")
+            seen[key] = name
 
 
 def _names(found: Sequence[Column]) -> list[str]:

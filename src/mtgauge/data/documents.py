@@ -27,7 +27,7 @@ from mtgauge.errors import InputError, ResourceError
 
 Kind = Literal["xlsx", "xliff", "tmx"]
 Row = tuple[int, dict[str, str]]
-LARGEST = 1 << 29  # bytes that an XLSX file may unpack to
+LARGEST = 1 << 28  # bytes that an XLSX file may unpack to
 _CODES = frozenset({"bpt", "ept", "ph", "it", "ut", "x", "bx", "ex"})  # inline, not text
 _BREAKS = re.compile(r"[ \t]*[\r\n\t\v\f]\s*")
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"

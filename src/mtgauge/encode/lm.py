@@ -65,6 +65,11 @@ class LanguageModel:
         self._window: OrderedDict[tuple[bool, str | None, str], FloatArray] = OrderedDict()
         self._lock = threading.RLock()
 
+    def forget(self) -> None:
+        """Empty the memory of scored texts."""
+        with self._lock:
+            self._window.clear()
+
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
         """Tokens of each text; with `bos` a begin-of-text token leads, which is not scored."""
         raise NotImplementedError

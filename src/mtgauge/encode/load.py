@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakSet
 
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
@@ -32,9 +33,11 @@ class EncoderSettings:
     cache_gb: float = 4.0  # oldest vectors are dropped beyond this size
     memory_gb: float = 1.5  # vectors kept in memory, shared by the metrics of a run
     tokens_per_batch: int = 0  # 0: the model's own choice
+    remember: Literal["run", "shard"] = "run"  # whether a shard may meet vectors of another one
 
 
 _settings = EncoderSettings()
+_loaded: WeakSet[Encoder | LanguageModel] = WeakSet()
 
 
 def current_settings() -> EncoderSettings:
@@ -57,6 +60,17 @@ def configure(**changes: object) -> EncoderSettings:
     return _settings
 
 
+def forget_texts() -> None:
+    """Drop vectors and scores of texts that models keep in memory, where a shard must stand alone.
+
+    In torch a text's vectors differ in the last bits by the texts beside it: a run that is taken up
+    again would write other bits if it met vectors of an earlier shard.
+    """
+    if _settings.remember == "shard":
+        for model in _loaded:
+            model.forget()
+
+
 @lru_cache(maxsize=4)
 def load_encoder(spec: str) -> Encoder:
     """`embedded`, a folder, a hub id, or `static:LANG=FILE;LANG=FILE`."""
@@ -64,6 +78,12 @@ def load_encoder(spec: str) -> Encoder:
         from mtgauge.encode.tokens.static import StaticEncoder
 
         return StaticEncoder.from_spec(spec)
+    found = _token_encoder(spec)
+    _loaded.add(found)
+    return found
+
+
+def _token_encoder(spec: str) -> Encoder:
     folder = model_folder(spec, "encoder")
     if folder is not None:
         from mtgauge.encode.tokens.embedded import OnnxEncoder
@@ -77,6 +97,12 @@ def load_encoder(spec: str) -> Encoder:
 @lru_cache(maxsize=4)
 def load_language_model(spec: str) -> LanguageModel:
     """`embedded`, a folder, or a hub id of a causal language model."""
+    found = _language_model(spec)
+    _loaded.add(found)
+    return found
+
+
+def _language_model(spec: str) -> LanguageModel:
     folder = model_folder(spec, "fluency")
     if folder is not None:
         from mtgauge.encode.lm import OnnxLanguageModel

@@ -20,7 +20,8 @@ from typing import Any
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.output import file_name, make_folder
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import CHUNK, task_of
+from mtgauge.engine.local import task_of
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import UsageError
 from mtgauge.knowledge.link.annotations import Side, side_of, write
@@ -83,7 +84,7 @@ def count(corpus: Corpus, spec: str, lang: str) -> Counts:
     kobe = _ready(corpus, spec, lang)
     sides: dict[str, Mentioned] = {}
     kept: dict[str, dict[str, list[int]]] = {name: {} for name in corpus.systems}
-    for chunk in corpus.chunks(CHUNK):
+    for chunk in corpus.chunks(SHARD):
         for name, side, texts, code in _texts(chunk, lang):
             sides.setdefault(name, Mentioned()).add(kobe.mentions(texts, code, side))
         for name, texts in chunk.systems.items():
@@ -107,7 +108,7 @@ def annotate(corpus: Corpus, spec: str, lang: str, folder: Path) -> list[Path]:
     kobe = _ready(corpus, spec, lang)
     texts: dict[tuple[str, Side], list[str]] = {}
     mentions: dict[tuple[str, Side], list[list[Mention]]] = {}
-    for chunk in corpus.chunks(CHUNK):
+    for chunk in corpus.chunks(SHARD):
         for name, side, lines, code in _texts(chunk, lang):
             texts.setdefault((name, side), []).extend(lines)
             mentions.setdefault((name, side), []).extend(kobe.mentions(lines, code, side))

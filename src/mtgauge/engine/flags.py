@@ -34,6 +34,7 @@ from mtgauge.data import checks
 from mtgauge.data.codes import LanguagePair
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
+from mtgauge.engine.places import SHARD
 from mtgauge.errors import UsageError
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.knowledge.link.numbers import NumberFinder
@@ -51,7 +52,6 @@ NEEDS_PAIR = frozenset({"wrong-language", "lost-numbers", "invented-number", "lo
 NEEDS_SOURCE = frozenset({"copy", "lost-numbers", "invented-number", "lost-entity"})
 _NAMES = frozenset({"place", "person", "organisation", "language", "address"})
 _LATIN = re.compile("[A-Za-z]")
-_CHUNK = 2000
 Places = tuple[tuple[int, int], ...]
 
 
@@ -82,7 +82,7 @@ def find(
     """{system: the flags of each segment}; kinds that the corpus has no sides for are left out."""
     finder = Finder(lang, kinds)
     found: dict[str, list[Flags]] = {name: [] for name in corpus.systems}
-    for chunk in corpus.chunks(_CHUNK):
+    for chunk in corpus.chunks(SHARD):
         chunk = chunk.unescaped() if unescape else chunk
         for name, texts in chunk.systems.items():
             found[name] += finder.look(chunk.sources, texts)

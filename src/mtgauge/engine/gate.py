@@ -30,13 +30,13 @@ from mtgauge.data.foreign import Foreign
 from mtgauge.engine import foreign
 from mtgauge.engine.flags import Flags
 from mtgauge.engine.limits import WARNINGS, Allowed, Settings
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.signature import differences
 from mtgauge.stats.paired import ALPHA, FEWEST, ROUNDING, p_randomisation
 
 _WORST = 10  # segments of a check
-_CHUNK = 2000
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def _texts(
     corpus: Corpus, wanted: set[tuple[str, int]], unescape: bool
 ) -> Iterator[tuple[tuple[str, int], str]]:
     start = 0
-    for chunk in corpus.chunks(_CHUNK):
+    for chunk in corpus.chunks(SHARD):
         chunk = chunk.unescaped() if unescape else chunk
         for name, row in wanted:
             if start <= row < start + len(chunk):

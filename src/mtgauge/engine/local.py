@@ -1,8 +1,8 @@
-"""Score a corpus on this machine, a chunk of segments at a time.
+"""Score a corpus, shard by shard, in the place that was asked for (`places.py`).
 
-Each chunk holds the same segments of all systems, stacked into one `Segments` batch, so that a
+Each shard holds the same segments of all systems, stacked into one `Segments` batch, so that a
 metric meets each source and reference once for all systems. Only the statistics rows are kept:
-texts leave memory with their chunk, and confidence intervals and tests are computed from the rows.
+texts leave memory with their shard, and confidence intervals and tests are computed from the rows.
 
     result = mtgauge.score({"a": [...], "b": [...]}, references=[...], metrics=["bleu"])
 """
@@ -10,7 +10,7 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,6 +22,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
+from mtgauge.engine.places import SHARD, Here, Place
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.slices import by_segments
@@ -35,7 +36,6 @@ from mtgauge.stats.paired import FEWEST
 from mtgauge.text.untranslated import strangers
 
 Empty = Literal["worst", "skip", "error"]
-CHUNK = 2000
 UNESCAPED = {"texts": "unescaped"}  # a fact of signatures
 
 
@@ -55,6 +55,7 @@ def score(
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
     by: Mapping[str, Sequence[str]] | None = None,
+    place: Place | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -67,13 +68,14 @@ def score(
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
     better. `by` groups segments, {"domain": ["news", ...]}: reports show scores of every group.
+    `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     corpus = Corpus.from_lists(hypotheses, sources, references, documents, by)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
     return score_corpus(
         corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought,
-        lower=lower, keep=True,
+        lower=lower, keep=True, place=place,
     )  # fmt: skip
 
 
@@ -89,6 +91,7 @@ def score_corpus(
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
     keep: bool = False,
+    place: Place | None = None,
 ) -> Result:
     """What `score` and the command line share.
 
@@ -114,24 +117,30 @@ def score_corpus(
     )
     theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
     watch = checks.Watch(lang, strangers)
-    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
     texts: list[Chunk] = []
+
+    def batches() -> Iterator[Segments]:
+        seen = 0
+        for chunk in corpus.chunks(SHARD):
+            watch.look(chunk.systems, chunk.sources, chunk.references)
+            if unescape:
+                chunk = chunk.unescaped()
+            blank.append(_blank(chunk, empty, corpus, seen))
+            if keep:
+                texts.append(chunk)
+            seen += len(chunk)
+            yield _stack(chunk, lang)
+
+    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     n = 0
-    for chunk in corpus.chunks(CHUNK):
-        watch.look(chunk.systems, chunk.sources, chunk.references)
-        if unescape:
-            chunk = chunk.unescaped()
-        blank.append(_blank(chunk, empty, corpus, n))
-        if keep:
-            texts.append(chunk)
-        batch = _stack(chunk, lang)
-        for spec, ready in metrics.items():
-            found = ready.metric.rows(batch)
-            gathered[spec].append(found.reshape(len(chunk.systems), len(chunk), -1))
-        n += len(chunk)
+    for i, found in enumerate((place or Here()).run(metrics, batches())):
+        size = len(blank[i])
+        for spec, table in found.items():
+            gathered[spec].append(table.reshape(len(names), size, -1))
+        n += size
         if progress is not None:
-            progress(len(chunk))
+            progress(size)
     tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
     tables |= {one.name: rows(one, names, n) for one in brought}
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)

@@ -13,7 +13,7 @@ that cell: `serve` sorts a list of specs into those that are ready and those tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from mtgauge import registry
 from mtgauge.data.corpus import digest
@@ -27,6 +27,26 @@ _FLAGS = {"source": "a source (-s FILE)", "reference": "a reference (-r FILE)"}
 
 
 @dataclass(frozen=True)
+class Order:
+    """All that a metric was made ready from: another process makes the same one (`places.py`)."""
+
+    spec: str
+    task: Task
+    references: tuple[str, ...] = ()  # what it was fitted on; nothing where it learns nothing
+    number: int = 1
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def make(self) -> Ready:
+        return make_ready(
+            self.spec,
+            self.task,
+            references=lambda: self.references,
+            number=self.number,
+            facts=self.facts,
+        )
+
+
+@dataclass(frozen=True)
 class Ready:
     """A metric that is settled for a run, and fitted where it must be."""
 
@@ -34,6 +54,7 @@ class Ready:
     metric: Metric
     signature: Signature
     corpus: str = ""  # digest of the references that it was fitted on
+    order: Order | None = None  # None: it cannot be made again (scores of other tools)
 
 
 def make_ready(
@@ -56,7 +77,7 @@ def make_ready(
     metric = asked.resolve(task)
     _refuse_missing(name, metric.needs - task.sides)
     metric.check()  # what does nothing in this run is refused too
-    corpus = ""
+    corpus, texts = "", []
     if metric.needs_corpus:
         if references is None:
             raise UsageError(f"{name} learns from all references of a test set: none are here.")
@@ -65,7 +86,8 @@ def make_ready(
         metric.fit(texts)
     told = {"refs": str(number)} if "reference" in metric.needs else {}
     told |= {"lang": task.lang or "none", **(facts or {})}
-    return Ready(name, metric, sign(metric, told, asked), corpus)
+    order = Order(name, task, tuple(texts), number, dict(facts or {}))
+    return Ready(name, metric, sign(metric, told, asked), corpus, order)
 
 
 def serve(
@@ -91,7 +113,7 @@ def serve(
         except LanguageError as error:
             unserved[spec] = error
             continue
-        found[spec] = Ready(spec, ready.metric, ready.signature, ready.corpus)
+        found[spec] = replace(ready, spec=spec)
     if specs and not found:
         raise next(iter(unserved.values()))
     return found, {spec: str(error) for spec, error in unserved.items()}

@@ -12,10 +12,10 @@ preference, so it does not count.
     result = probe("w2w", "cosine", sources, references, translated, "de-en")
     result.share, result.histogram()
 
-Word-by-word translation takes the first entry of the dictionary; words that it lacks, numbers and
-punctuation stay as they are. The share of source words found is reported: below about a half the
-probe says little. Limits: source order is found through the dictionary, so unaligned words follow
-the word before them.
+Word-by-word translation takes the first entry of the dictionary, of an inflected form that it lacks
+that of its lemma (lexicon.py); other words, numbers and punctuation stay as they are. The share of
+source words found is reported: below about a half the probe says little. Limits: source order is
+found through the dictionary, so unaligned words follow the word before them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data import readers
 from mtgauge.data.segments import Segments
-from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import rows_of
 from mtgauge.engine.ready import Ready, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Task
@@ -40,8 +40,6 @@ from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.correlation import FloatArray
 from mtgauge.text.words import longest_match, unicode_words
-
-Dictionary = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -123,26 +121,20 @@ def segment_scores(
     cache: RowCache | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> FloatArray:
-    """Scores turned so that higher is better, in chunks, through the cache."""
-    metric, parts = ready.metric, []
-    for start in range(0, len(batch), local.CHUNK):
-        chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
-        rows = metric.rows(chunk) if cache is None else cache.rows(ready, chunk)
-        parts.append(metric.segment_score(rows))
-        if progress is not None:
-            progress(len(chunk))
-    scores = np.concatenate(parts) if parts else np.empty(0)
+    """Scores turned so that higher is better, shard by shard, through the cache."""
+    metric = ready.metric
+    scores = metric.segment_score(rows_of(ready, batch, cache=cache, progress=progress))
     return scores if metric.higher_is_better else -scores
 
 
 # Worse texts
 
 
-def read_dictionary(path: str | Path) -> Dictionary:
+def read_dictionary(path: str | Path) -> dict[str, list[str]]:
     """Word pairs, one per line, by space or tab (MUSE); entries keep their order."""
     path = Path(path)
     readers.must_exist(path)
-    found: Dictionary = {}
+    found: dict[str, list[str]] = {}
     for number, line in readers.raw_lines(path, str(path)):
         fields = line.split("\t") if "\t" in line else line.split(" ")
         if len(fields) != 2 or not all(field.strip() for field in fields):

@@ -22,8 +22,9 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.ready import check_device
 from mtgauge.errors import UsageError
-from mtgauge.meta import probes
-from mtgauge.meta.probes import Dictionary, Probe
+from mtgauge.meta import lexicon, probes
+from mtgauge.meta.lexicon import Dictionary
+from mtgauge.meta.probes import Probe
 from mtgauge.meta.robust import Robust, Worse, robust
 from mtgauge.stats.bootstrap import SEED
 
@@ -100,35 +101,68 @@ def run(
     metrics: Sequence[str],
     *,
     dictionary: str | Path | None = None,
+    parallel: tuple[Sequence[str], Sequence[str]] | None = None,
+    worse: Worse | None = None,
     seed: int = SEED,
     cache: RowCache | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[Probe]:
-    """One result per metric, language pair and way to make the text worse."""
+    """One result per metric, language pair and way to make the text worse.
+
+    `parallel` is text (foreign, translated) to learn a dictionary from, for words that
+    `dictionary` lacks, or for all; `worse` are versions made by people.
+    """
     if kind not in get_args(Kind):
         raise UsageError(f"There is no probe {kind!r}. There are: {', '.join(get_args(Kind))}.")
     _check_metrics(metrics)
-    if kind == "w2w" and dictionary is None:
-        raise UsageError("The w2w probe translates word by word: give --dictionary FILE (MUSE).")
-    if dictionary is not None and len(translations) > 1:
+    listed = dictionary is not None or parallel is not None
+    if kind == "w2w" and not (listed or worse):
+        raise UsageError(
+            "The w2w probe translates word by word: give --dictionary FILE (MUSE), or --parallel "
+            "SRC TGT to learn one from, or --worse FILE with such translations."
+        )
+    if (listed or worse) and len(translations) > 1:
         raise UsageError("A dictionary is for one language pair: choose it with -l, e.g. -l de-en.")
-    words = None if dictionary is None else probes.read_dictionary(dictionary)
+    words = _words(dictionary, parallel, translations[0].source_lang) if listed else None
     return [
         probes.probe(
             name,
             spec,
             batch.sources or (),
             batch.hypotheses,
-            worse,
+            bad,
             batch.lang,
             coverage=coverage,
             cache=cache,
             progress=progress,
         )
         for batch in translations
-        for name, worse, coverage in _worse(kind, batch, words, seed)
+        for name, bad, coverage in [*_worse(kind, batch, words, seed), *_own(batch, worse)]
         for spec in metrics
     ]
+
+
+def _words(
+    dictionary: str | Path | None,
+    parallel: tuple[Sequence[str], Sequence[str]] | None,
+    lang: str | None,
+) -> Dictionary:
+    """What word-by-word translation looks words up in, inflected forms by their lemma."""
+    words: Dictionary = {} if dictionary is None else probes.read_dictionary(dictionary)
+    if parallel is not None:
+        words = lexicon.joined(words, lexicon.learn(*parallel))
+    return words if lang is None else lexicon.WithLemmas(words, lang)
+
+
+def _own(batch: Segments, worse: Worse | None) -> list[tuple[str, list[str], float | None]]:
+    """Versions that people made, one per segment."""
+    for name, texts in (worse or {}).items():
+        if len(texts) != len(batch):
+            raise UsageError(
+                f"--worse {name} has {len(texts)} lines for {len(batch)} segments: they go line by "
+                "line with the texts of -s SRC and -r REF."
+            )
+    return [(name, list(texts), None) for name, texts in (worse or {}).items()]
 
 
 def run_robust(
@@ -168,7 +202,7 @@ def _worse(
     """(name of the probe, worse texts, share of words in the dictionary)."""
     sources, references = batch.sources or (), batch.hypotheses
     if kind == "w2w":
-        return [("w2w", *probes.word_by_word(sources, words or {}))]
+        return [] if words is None else [("w2w", *probes.word_by_word(sources, words))]
     found: list[tuple[str, list[str], float | None]] = [
         ("random order", probes.shuffled(references, seed), None)
     ]

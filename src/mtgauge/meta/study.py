@@ -23,10 +23,11 @@ from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.meta import slices, tables
+from mtgauge.meta import experiments, slices, tables
 from mtgauge.meta.evaluate import evaluate
 from mtgauge.meta.rows import Comparison, Row, average
 from mtgauge.meta.scoring import Level, Scores, external, refuse_nothing_served, score
@@ -106,6 +107,7 @@ class Findings:
             "measures": measures,
             "outcomes": outcomes,
             "comparisons": [c.to_dict() for c in self.comparisons],
+            **({"cells": [vars(pair) for pair in experiments.cells(self)]} if self.printed else {}),
         }
 
     def to_pandas(self) -> Any:
@@ -204,6 +206,7 @@ def study(
     plan: Plan,
     *,
     cache: RowCache | None = None,
+    place: Place | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Score, correlate, slice and average."""
@@ -212,7 +215,7 @@ def study(
     found = Findings(level, printed=printed)
     _refuse_unused(plan, level, data)
     metrics = _load(plan, found)
-    _score(data, plan, metrics, found, cache, progress)
+    _score(data, plan, metrics, found, cache, place, progress)
     for part, its_scores in _parts(found, plan):
         if its_scores:
             rows, comparisons = evaluate(
@@ -236,7 +239,8 @@ def _with_experiment(plan: Plan) -> tuple[Plan, list[tables.Printed]]:
     if plan.experiment is None:
         return plan, []
     printed = tables.experiment(plan.experiment)
-    metrics = dict.fromkeys([*plan.metrics, *tables.specs(printed)])
+    offered = tables.DEFAULTS[printed[0].paper]
+    metrics = dict.fromkeys([*plan.metrics, *tables.specs(printed), *offered])
     level = plan.level or printed[0].level
     plan = replace(plan, metrics=tuple(metrics), level=level, paper=True)
     if printed[0].statistic == tables.BANDS:
@@ -285,6 +289,7 @@ def _score(
     metrics: dict[str, Metric],
     found: Findings,
     cache: RowCache | None,
+    place: Place | None,
     progress: Progress | None,
 ) -> None:
     """Scores of every metric on every language pair, into `found.scored`."""
@@ -299,6 +304,7 @@ def _score(
                     metric,
                     found.level,
                     cache=cache,
+                    place=place,
                     unescape=plan.unescape,
                     progress=progress,
                 )

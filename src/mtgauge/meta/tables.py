@@ -41,10 +41,19 @@ NOTES = {
     "caption": "printed under a system-level caption; the numbers are segment-level",
     "swapped": "et-en and fi-en seem to have changed places in print",
     "elsewhere": "known to be wrong: these are system-level values of WMT19",
+    "use": "printed as LAS(ER), evidently USE, which the rows below it remap",
+}
+# what mtgauge offers for the same task, by paper: shown apart, since its settings are other ones
+DEFAULTS = {
+    "000": ("xmoverscore", "cosine"),
+    "001": ("std",),
+    "002": ("bertr", "ruse", "bilstm", "bilstm-attention", "esim"),
+    "003": (),
+    "004": ("regressor:view=hyp+src/hyp+ref", "regressor:view=hyp+src", "regressor:view=hyp+ref"),
 }
 BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
 _COMPUTED = ("pearson", "tau_wmt", BANDS)
-_HIDES_SIGN = ("absolute", "sign")
+HIDES_SIGN = ("absolute", "sign")
 _JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments per pair in the papers
 # the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
 _SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
@@ -77,9 +86,10 @@ class Printed:
 
 @dataclass(frozen=True)
 class Recipe:
-    spec: str
-    stand_in: str
-    missing: str
+    spec: str  # the paper's own metric
+    method: str  # the paper's method on models of the package
+    stand_in: str  # what stands in for what there, in words
+    missing: str  # what `spec` needs that is not in the package
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +111,7 @@ def results() -> tuple[Printed, ...]:
 @lru_cache(maxsize=1)
 def _recipes() -> dict[tuple[str, str], Recipe]:
     return {
-        (f["paper"], f["metric"]): Recipe(f["spec"], f["stand_in"], f["missing"])
+        (f["paper"], f["metric"]): Recipe(f["spec"], f["method"], f["stand_in"], f["missing"])
         for f in _read("paper_metrics.tsv")
     }
 
@@ -135,9 +145,19 @@ def experiment(name: str) -> list[Printed]:
 
 
 def specs(printed: Sequence[Printed]) -> list[str]:
-    """What runs here without more: the paper's spec, or a stand-in where weights are missing."""
+    """What runs here: the paper's spec, or where weights are missing its method on our models."""
     recipes = [recipe(row) for row in printed]
-    return list(dict.fromkeys(s for r in recipes if (s := r.stand_in if r.missing else r.spec)))
+    return list(dict.fromkeys(s for r in recipes if (s := r.method if r.missing else r.spec)))
+
+
+def data_needed(printed: Printed) -> str:
+    """The judged data of a table, in words: what is missing where there is none."""
+    if printed.level == "system" and printed.dataset in ("WMT15", "WMT16"):
+        return f"system outputs and system-level judgements of {printed.dataset}"
+    if printed.dataset == "WMT16-IT":
+        return "system outputs and judgements of the IT-domain task of WMT16"
+    away = all(column.startswith("en-") for column in printed.cells)
+    return f"texts and judgements of {printed.dataset[:5]}{' from English' if away else ''}"
 
 
 def _read(name: str) -> Iterator[dict[str, str]]:
@@ -156,7 +176,7 @@ def beside(row: Row) -> Row:
     found = []
     for matches in tables.values():
         # rows of a table that differ in weights alone: the very one, else the first
-        exact = [m for m in matches if recipe(m[0]).spec == row.metric]
+        exact = [m for m in matches if row.metric in _names(recipe(m[0]))]
         found.append(_entry(*(exact or matches)[0], row))
     return replace(row, paper=found)
 
@@ -166,7 +186,7 @@ def _entry(printed: Printed, cell: Cell, row: Row) -> dict[str, Any]:
     notes = [NOTES[cell.note]] if cell.note else []
     if cell.value is None:
         notes.append("not printed" if cell.text == "-" else "not recoverable from the print")
-    elif cell.note in _HIDES_SIGN:
+    elif cell.note in HIDES_SIGN:
         ours = abs(ours)
     made = recipe(printed)
     if not row.signature.from_file and row.metric != made.spec:
@@ -208,7 +228,11 @@ def same_metric(row: Row, printed: Printed) -> bool:
         return same_name(row.metric, printed.metric)
     made = recipe(printed)
     ours = _features(row.metric)
-    return ours is not None and ours in (_features(made.spec), _features(made.stand_in))
+    return ours is not None and ours in map(_features, _names(made))
+
+
+def _names(made: Recipe) -> tuple[str, ...]:
+    return tuple(spec for spec in (made.spec, made.method) if spec)
 
 
 def same_name(ours: str, printed: str) -> bool:

@@ -175,12 +175,9 @@ class ContextualMetric(PresetMetric):
         """Sources or references; of sources the numbers that stand for their language are turned,
         where the encoder was trained so: a text is then no translation of itself."""
         tokens = self.encode(texts, lang)
-        many = self.model.turned if self.side == "source" else 0
-        if not many:
+        if self.side != "source":
             return tokens
-        signs = np.ones(tokens.vectors.shape[1], np.float32)
-        signs[-many:] = -1
-        return replace(tokens, vectors=tokens.vectors * signs)
+        return replace(tokens, vectors=self.model.turn(tokens.vectors))
 
     def versions(self) -> dict[str, str]:
         """The model, as name@fingerprint, its precision, and how much of a source is turned."""

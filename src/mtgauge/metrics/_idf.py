@@ -1,4 +1,4 @@
-"""Inverse document frequency of word pieces, for BERTScore and MoverScore.
+"""Inverse document frequency of word pieces, for BERTScore, MoverScore and XMoverScore.
 
     idf(piece) = log((M + 1) / (df(piece) + 1))        of M texts df contain the piece
 
@@ -80,8 +80,12 @@ class IdfMixin(ContextualMetric):
             text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
             pairs = np.unique(np.stack([text, tokens.ids]), axis=1)
             np.add.at(counts, pairs[1], times[pairs[0]])
-        weights = np.log((len(rows) + 1) / (counts + 1))
+        weights = self.idf_formula(counts, len(rows))
         self.__dict__["_idf"] = self.__dict__.get("_idf", {}) | {source: weights}
+
+    def idf_formula(self, counts: FloatArray, texts: int) -> FloatArray:
+        """Weights of pieces that so many of the texts contain."""
+        return np.asarray(np.log((texts + 1) / (counts + 1)))
 
     def token_weights(self, tokens: Tokens, source: str) -> FloatArray:
         """One weight per token, by the texts that `source` names; special tokens have none."""

@@ -62,6 +62,8 @@ class Blend(Metric):
             raise UsageError(
                 "blend: components, centres, scales and weights must have the same length."
             )
+        if not any(self.weights):
+            raise UsageError("blend: weights are not all 0.")
         if any(registry.split_spec(spec)[0] == self.name for spec in self.components):
             raise UsageError("blend: a blend cannot be a component of a blend.")
         if any("untranslated" in registry.split_spec(spec)[1] for spec in self.components):

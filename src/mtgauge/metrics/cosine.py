@@ -46,11 +46,13 @@ class Cosine(CrossLingualMetric):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": LM_PRESETS["default"] | REMAP_PRESET | {"lm_weight": 0.125},
         "paper2020": LM_PRESETS["paper2020"] | REMAP_PRESET | {"lm_weight": 0.1},
+        "printed2020": LM_PRESETS["paper2020"]
+        | {"remap": "none", "remap_side": "both", "remap_form": "cosine", "lm_weight": 0.1},
     }
 
     def __init__(
         self,
-        preset: Literal["default", "paper2020"] = "default",
+        preset: Literal["default", "paper2020", "printed2020"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
         against: Literal["source", "reference"] = "source",

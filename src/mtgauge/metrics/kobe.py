@@ -54,6 +54,9 @@ _REPEATED = 0.5  # share of words that a text left in the source language has fr
 _KEPT_TEXTS = 100_000
 _NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
 _HAS_BASE = When("annotations", None)
+_CATEGORIES = frozenset(  # of the embedded knowledge base, and of what is found without it
+    "address currency date language name number organisation person place unit".split()
+)
 _NAMED = frozenset({"place", "person", "organisation", "language"})
 
 
@@ -73,6 +76,7 @@ class Kobe(PresetMetric):
     meaning = "1: every name, place, number and date of the source is in the translation; 0: none."
     paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
     columns = ("matches", "source_entities", "candidate_entities")
+    longest = 10_000
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {
             "numbers": True,
@@ -114,7 +118,15 @@ class Kobe(PresetMetric):
 
     def check(self) -> None:
         super().check()
-        self._weights()
+        if self.kb != "embedded" or not self._has_base:
+            self._weights()  # the categories are those of the user
+            return
+        unknown = self._weights().keys() - _CATEGORIES
+        if unknown:
+            raise UsageError(
+                f"kobe: weights names no category {', '.join(sorted(unknown))}. "
+                f"There are: {' '.join(sorted(_CATEGORIES))}."
+            )
 
     @property
     def needs(self) -> frozenset[str]:

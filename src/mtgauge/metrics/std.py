@@ -10,6 +10,7 @@ formulas). Lower is better: 0 for a copy of the reference, 1 at worst.
     mtgauge.load("std")                                   # embedded vectors of the target language
     mtgauge.load("std:vectors=crawl-300d-2M.vec.gz")      # a file: converted once, into the cache
     mtgauge.load("std:vectors=crawl.vectors,preset=lp")   # a store made by mtgauge vectors convert
+    mtgauge.load("std:vectors=encoder")                   # in context, from the embedded encoder
 
 Presets: `lp` solves the paper's equation exactly, so that words in another place cost something;
 `pyemd` does what the authors' solver does: mass that both texts put on an n-gram is cancelled at
@@ -17,6 +18,10 @@ no cost first, and any permutation of the reference has STD_1 = 0. The default i
 agrees better with people on WMT15 and WMT16 (docs/std.md has the table). For the same reason a
 word without a vector gets one made of its spelling (`oov=spelling`), so that names still match and
 forms of one word are near; `oov=paper` leaves it out, or makes it `unk`, as the authors do.
+`paper` is the authors' metric and nothing else: `pyemd` with `oov=paper` and the weights above.
+
+`weights` is the mass that a text puts on n-grams: `nsim`, or as in the paper's Table I `nbow` (how
+often it has them) and `tfidf` (that, times the mean idf of their words in the references).
 
 Limits: the score is only as good as the vectors; those embedded are small. Words of Chinese and
 Japanese are the longest ones that the vectors know. Several references: the nearest counts.
@@ -24,19 +29,24 @@ Japanese are the longest ones that the vectors know. Several references: the nea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
+from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link, Metric, Task
+from mtgauge.metric import Explanation, FloatArray, Link, Task, model_label
 from mtgauge.metrics._matching import link_findings
+from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._references import distinct
-from mtgauge.options import Range
+from mtgauge.metrics._std_context import in_context
+from mtgauge.options import Range, When
 from mtgauge.registry import metric
 from mtgauge.text.words import (
     UNSPACED_LANGUAGES,
@@ -53,7 +63,9 @@ if TYPE_CHECKING:
 
 Int = NDArray[np.int64]
 _CHUNK = 8192  # pairs whose word vectors are in memory at once
+_IN_CONTEXT = 512  # the same, where every pair has its own
 LONGEST = "longest"  # the longest words that the vectors know
+CONTEXT = "encoder"  # in place of a file of word vectors: the embedded encoder
 AS_WORST = "as_worst"
 BY_SPELLING = "by_spelling"
 _HOW = (
@@ -64,7 +76,7 @@ _ORDER_NAMES = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
 @metric("std")
-class STD(Metric):
+class STD(PresetMetric):
     summary = "Semantic Travel Distance: transport between n-grams by meaning and position."
     meaning = (
         "0 to 1, lower is better; 0 is a copy of the reference. Typical news translations lie "
@@ -73,25 +85,32 @@ class STD(Metric):
     paper = "Li et al. 2019, STD: An Automatic Evaluation Metric for MT Based on Word Embeddings"
     cost = "vectors"
     higher_is_better = False
+    longest = 10_000
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "lp": {"oov": "spelling"},
+        "pyemd": {"oov": "spelling"},
+        "paper": {"oov": "paper"},
+    }
 
     def __init__(
         self,
-        preset: Literal["lp", "pyemd"] = "pyemd",
+        preset: Literal["lp", "pyemd", "paper"] = "pyemd",
         vectors: str = "embedded",
         semantic: Annotated[float, Range(0)] = 0.6,
         order: Annotated[float, Range(0)] = 0.4,
         ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2),
         segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5),
         system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7),
-        oov: Literal["spelling", "paper", "drop"] = "spelling",
-        centroid: Literal["list", "set"] = "list",
+        oov: Literal["spelling", "paper", "drop"] | None = None,
+        weights: Literal["nsim", "nbow", "tfidf"] = "nsim",
+        centroid: Annotated[Literal["list", "set"], When("weights", "nsim")] = "list",
         tokenize: str = "auto",
         punctuation: Literal["keep", "drop"] = "keep",
     ) -> None:
         self.preset, self.vectors = preset, vectors
         self.semantic, self.order, self.ngrams = semantic, order, ngrams
         self.segment_weights, self.system_weights = segment_weights, system_weights
-        self.oov, self.centroid = oov, centroid
+        self.oov, self.weights, self.centroid = oov, weights, centroid
         self.tokenize, self.punctuation = tokenize, punctuation
 
     @property
@@ -123,6 +142,7 @@ class STD(Metric):
         settled = super().resolve(task)
         lang = task.target_lang or "en"
         settled.__dict__["_lookups"] = {lang: self._lookup(lang)}
+        settled.__dict__["_lang"] = lang  # whose words `fit` counts
         if self.tokenize == "auto":
             settled.tokenize = LONGEST if lang in UNSPACED_LANGUAGES else name_for_language(lang)
         if settled.tokenize != LONGEST:
@@ -132,7 +152,13 @@ class STD(Metric):
     def versions(self) -> dict[str, str]:
         from mtgauge.encode.words.lookup import version
 
+        if self.vectors == CONTEXT:
+            return {"model": model_label(self._encoder.name, self._encoder.fingerprint)}
         return {"word-vectors": version(self.vectors)}
+
+    @property
+    def _encoder(self) -> Encoder:
+        return load_encoder("embedded")
 
     def statistics(self, batch: Segments) -> FloatArray:
         if batch.target_lang is None:
@@ -140,10 +166,11 @@ class STD(Metric):
         work = distinct(batch).each_reference()
         hypotheses, references = work.prepare(self._tokens(batch.target_lang or "en"))
         lookup = self._lookup(batch.target_lang or "en")
+        many = _IN_CONTEXT if self.vectors == CONTEXT else _CHUNK
         rows = np.concatenate([np.empty((0, len(self.ngrams)))] + [
-            self._rows([references[i][0] for i in work.of[at : at + _CHUNK]],
-                       hypotheses[at : at + _CHUNK], lookup)
-            for at in range(0, len(hypotheses), _CHUNK)
+            self._rows([references[i][0] for i in work.of[at : at + many]],
+                       hypotheses[at : at + many], lookup, batch.target_lang or "en")
+            for at in range(0, len(hypotheses), many)
         ])  # fmt: skip
         return work.combine(rows, -self.segment_score(rows))
 
@@ -166,18 +193,22 @@ class STD(Metric):
         rows = self.statistics(alone)
         lookup = self._lookup(alone.target_lang or "en")
         pair = self._nearest(alone)
-        left, right = lookup.words(pair).texts
+        known, _, _, _ = self._numbered(pair[:1], pair[1:], lookup, alone.target_lang or "en")
+        left, right = known.texts
         if not (len(left) and len(right)):
             raise UsageError("std: a side of this segment has no word with a vector.")
-        texts = [lookup.kept(words) for words in pair]
+        texts = pair if self.vectors == CONTEXT else [lookup.kept(words) for words in pair]
         facts: dict[str, Any] = dict(zip(self.columns, rows[0].tolist(), strict=True))
-        made = problems(lookup.words(pair).table, left, right, self._settings())
+        weights = self._word_weights(pair, known, lookup)
+        made = problems(known.table, left, right, self._settings(), weights)
         for n, column, problem in reversed(list(zip(self.ngrams, self.columns, made, strict=True))):
             names, links = _union(texts, n), _links(problem)
             facts[f"{column} flow"] = [
                 f"{names[x.i]} -> {names[x.j]} {x.weight:.3f}" for x in links
             ]
         facts.pop(f"{self.columns[0]} flow")  # the first order is shown in full
+        masses = zip(names, made[0].left, made[0].right, strict=True)
+        facts["weights"] = [f"{name} {x:.4f} {z:.4f}" for name, x, z in masses]  # Table I
         score = float(self.segment_score(rows)[0])
         matrix = made[0].distance
         words = [Word(name, (), None) for name in names]
@@ -197,16 +228,16 @@ class STD(Metric):
     def _settings(self) -> TravelSettings:
         from mtgauge.compare.semantic import TravelSettings
 
-        return TravelSettings(
-            self.ngrams, self.semantic, self.order, self.centroid == "set", self.preset == "pyemd"
-        )
+        of_set, cancel = self.centroid == "set", self.preset != "lp"
+        return TravelSettings(self.ngrams, self.semantic, self.order, of_set, cancel)
 
     def _lookup(self, lang: str) -> Lookup:
         from mtgauge.encode.words.lookup import Lookup
 
         opened: dict[str, Lookup] = self.__dict__.setdefault("_lookups", {})
         if lang not in opened:
-            opened[lang] = Lookup.open(self.vectors, lang, self.oov)
+            where = "embedded" if self.vectors == CONTEXT else self.vectors
+            opened[lang] = Lookup.open(where, lang, self.options.oov)
         return opened[lang]
 
     def _tokens(self, lang: str) -> Tokenizer:
@@ -219,20 +250,38 @@ class STD(Metric):
             return lambda text: cut(text.lower())
         return lambda text: [w for w in cut(text.lower()) if not is_punctuation(w)]
 
+    def _numbered(
+        self,
+        references: Sequence[list[str]],
+        hypotheses: Sequence[list[str]],
+        lookup: Lookup,
+        lang: str,
+    ) -> tuple[NumberedTexts, list[list[str]], Int, Int]:
+        """Words as rows of a table, their texts, and which texts each pair compares."""
+        if self.vectors == CONTEXT:
+            both = [text for pair in zip(references, hypotheses, strict=True) for text in pair]
+            words, lefts, rights = in_context(references, hypotheses, self._encoder, lang)
+            return words, both, lefts, rights
+        texts = {id(t): t for t in (*references, *hypotheses)}
+        number = {key: i for i, key in enumerate(texts)}
+        lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
+        rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
+        return lookup.words(list(texts.values())), list(texts.values()), lefts, rights
+
     def _rows(
-        self, references: Sequence[list[str]], hypotheses: Sequence[list[str]], lookup: Lookup
+        self,
+        references: Sequence[list[str]],
+        hypotheses: Sequence[list[str]],
+        lookup: Lookup,
+        lang: str,
     ) -> FloatArray:
         """STD of a chunk of pairs; where a side has no known word, and shares none, the worst."""
         from mtgauge.compare.semantic import travel
         from mtgauge.encode.ragged import offsets_of
 
-        texts = {id(t): t for t in (*references, *hypotheses)}
-        number = {key: i for i, key in enumerate(texts)}
-        words = lookup.words(list(texts.values()))
+        words, texts, lefts, rights = self._numbered(references, hypotheses, lookup, lang)
         if words.missing:
             self.notes["no_vector"] += words.missing
-        lefts = np.array([number[id(t)] for t in references], dtype=np.int64)
-        rights = np.array([number[id(t)] for t in hypotheses], dtype=np.int64)
         full = (words.known[lefts] > 0) & (words.known[rights] > 0)
         for p in np.flatnonzero(~full):  # spelling tells something where a word is shared
             full[p] = _share_a_word(words, lefts[p], rights[p])
@@ -241,8 +290,46 @@ class STD(Metric):
         if full.any():
             offsets = offsets_of([len(text) for text in words.texts])
             flat, settings = np.concatenate(words.texts), self._settings()
-            rows[full] = travel(words.table, flat, offsets, lefts[full], rights[full], settings)
+            rows[full] = travel(
+                words.table,
+                flat,
+                offsets,
+                lefts[full],
+                rights[full],
+                settings,
+                self._word_weights(texts, words, lookup),
+            )
         return rows
+
+    @property
+    def needs_corpus(self) -> bool:
+        return self.weights == "tfidf"
+
+    def fit(self, references: Iterable[str]) -> None:
+        """Document frequencies of the references' words."""
+        texts = list(references)
+        counts: Counter[str] = Counter()
+        make = self._tokens(self.__dict__.get("_lang") or "en")
+        for text in texts:
+            counts.update(set(make(text)))
+        self.__dict__["_frequency"] = (counts, len(texts))
+
+    def _word_weights(
+        self, texts: list[list[str]], words: NumberedTexts, lookup: Lookup
+    ) -> FloatArray | None:
+        """One weight per word type; None: nSIM, which comes from vectors."""
+        if self.weights == "nsim":
+            return None
+        weights = np.ones(len(words.table))
+        if self.weights == "tfidf":
+            if "_frequency" not in self.__dict__:
+                raise UsageError("std:weights=tfidf must see the references first: call fit.")
+            counts, total = self.__dict__["_frequency"]
+            for numbers, text in zip(words.texts, texts, strict=True):
+                kept = text if self.vectors == CONTEXT else lookup.kept(text)
+                for number, word in zip(numbers.tolist(), kept, strict=True):
+                    weights[number] = np.log((total + 1) / (counts[word] + 1))
+        return weights
 
     def _nearest(self, alone: Segments) -> list[list[str]]:
         """Words of the reference that counted, and of the hypothesis."""
@@ -250,7 +337,7 @@ class STD(Metric):
         make = self._tokens(lang)
         hypothesis = make(alone.hypotheses[0])
         references = [make(text) for row in alone.references or () for text in row]
-        rows = self._rows(references, [hypothesis] * len(references), self._lookup(lang))
+        rows = self._rows(references, [hypothesis] * len(references), self._lookup(lang), lang)
         return [references[int(np.argmin(self.segment_score(rows)))], hypothesis]
 
 

@@ -23,6 +23,11 @@ language model stay yours to name):
     form         1 - cost             1 - cost             1 / (1 + cost)
     LM           mean log p           mean log p           exp(mean log p)^(1/n)
 
+`printed2020` is paper2020 with UMD as the paper prints it: e - cos(e, v) v, on both sides (the code
+removes the whole direction, from the source only). `idf` and `hyp_idf` are files of texts, of the
+source and of the target language, from which units get their weight, as the paper says and no
+version of the code does; `off` (the default) weighs all alike.
+
 `matching` says how units meet: `transport` (the papers' way), or the best match of each unit of the
 translation (`precision`), of the source (`recall`), or their harmonic mean (`f`); these three give
 a mean cosine, so `distance`, `dropout` and `form` do not apply. `copy_penalty` times the share of
@@ -48,10 +53,11 @@ from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
+from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, FloatArray
-from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._copied import copied_share
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._matching import (
     GREEDY,
@@ -74,6 +80,18 @@ _PAPER: dict[str, Any] = REMAP_PRESET | {
     "lm_weight": 0.1,
     "copy_penalty": 0.0,
 }
+_PAPER_2020 = (
+    LM_PRESETS["paper2020"]
+    | _PAPER
+    | {
+        "layer": -1,
+        "pieces": "first",
+        "punctuation": False,
+        "distance": "squared",
+        "dropout": 0.0,
+        "form": "one_minus",
+    }
+)
 _REPO = _PAPER | {
     "layer": 8,
     "pieces": "all",
@@ -84,7 +102,7 @@ _REPO = _PAPER | {
 
 
 @metric("xmoverscore")
-class XMoverScore(CrossLingualMetric, ContextualMetric):
+class XMoverScore(CrossLingualMetric, IdfMixin):
     summary = "Cross-lingual mover's score of source and translation plus fluency; no reference."
     meaning = "Higher is better; the range depends on the preset; compare systems of one pair only."
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
@@ -104,23 +122,15 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
             "lm_weight": 0.05,
             "copy_penalty": 0.5,
         },
-        "paper2020": LM_PRESETS["paper2020"]
-        | _PAPER
-        | {
-            "layer": -1,
-            "pieces": "first",
-            "punctuation": False,
-            "distance": "squared",
-            "dropout": 0.0,
-            "form": "one_minus",
-        },
+        "paper2020": _PAPER_2020,
+        "printed2020": _PAPER_2020 | {"remap_side": "both", "remap_form": "cosine"},
         "repo2021": LM_PRESETS["repo2021"] | _REPO | {"form": "one_minus"},
         "repo2022": LM_PRESETS["repo2022"] | _REPO | {"form": "inverse"},
     }
 
     def __init__(
         self,
-        preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
+        preset: Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
         ngram: Annotated[int | None, Range(1)] = None,
@@ -132,6 +142,8 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
         dropout: Annotated[float | None, Range(0, 1), _TRANSPORT] = None,
         form: Annotated[Literal["one_minus", "inverse"] | None, _TRANSPORT] = None,
         copy_penalty: Annotated[float | None, Range(0)] = None,
+        idf: str = "off",
+        hyp_idf: str = "off",
         unescape: bool | None = None,
         lowercase: Case | None = None,
         **shared: Unpack[CrossLingualOptions],
@@ -140,8 +152,20 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
         self.ngram, self.special, self.pieces = ngram, special, pieces
         self.punctuation, self.matching, self.distance = punctuation, matching, distance
         self.dropout, self.form, self.copy_penalty = dropout, form, copy_penalty
+        self.idf, self.hyp_idf = idf, hyp_idf
         self.unescape, self.lowercase = unescape, lowercase
         self.__dict__.update(group_values(CrossLingualOptions, shared))
+
+    def check(self) -> None:
+        super().check()
+        if "references" in self.idf_sources:
+            raise UsageError(
+                "xmoverscore has no references: idf and hyp_idf are files of texts, one per line."
+            )
+
+    @property
+    def idf_sources(self) -> list[str]:
+        return [self.options.idf, self.options.hyp_idf]
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -178,7 +202,10 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
         if remap is not None:
             tokens = remap.apply(tokens, side, o.remap_side, o.remap_form)
         kept = make.keep(tokens, self.model.punctuation, o.special, o.pieces, o.punctuation)
-        return make.build(tokens, kept, np.ones(len(kept)), o.ngram, o.pieces)
+        source = self.idf_sources[0 if side == "source" else 1]
+        even = np.ones(len(kept))  # special tokens count too, where they are kept
+        weights = even if source == "off" else self.token_weights(tokens, source)
+        return make.build(tokens, kept, weights, o.ngram, o.pieces)
 
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
         o = self.options

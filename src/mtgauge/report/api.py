@@ -19,6 +19,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
 from mtgauge.errors import UsageError
 from mtgauge.meta import probing, study, tables
@@ -43,9 +44,11 @@ class Agreement(study.Findings):
         return self.render()
 
     def plot(self, folder: str | Path) -> list[Path]:
-        """Scatter and histogram plots, one file per metric and language pair."""
-        from mtgauge.report.plots import plot
+        """Scatter and histogram plots, a file per metric and pair; of an experiment its figure."""
+        from mtgauge.report.plots import plot, plot_experiment
 
+        if self.printed:
+            return plot_experiment(Path(folder), self)
         return plot(Path(folder), self.scored, self.level)
 
 
@@ -69,6 +72,7 @@ def meta(
     unescape: bool = False,
     seed: int = SEED,
     cache: RowCache | str | Path | None = None,
+    place: Place | None = None,
     progress: study.Progress | None = None,
 ) -> Agreement:
     """How far metrics agree with human judgements.
@@ -76,7 +80,8 @@ def meta(
     `data` is a file, a folder, a `Judgements` table, or a list of these; see `mtgauge.data.
     judgements` for the formats. `human` gives system-level scores, `scores` files with scores of
     other metrics, of which those named in `lower` are lower for better translations. `level`,
-    unless given, is what was judged. `cache` names a folder that keeps scores between runs.
+    unless given, is what was judged. `cache` names a folder that keeps scores between runs, `place`
+    is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     if level is None and experiment is not None:
         level = tables.experiment(experiment)[0].level
@@ -100,7 +105,7 @@ def meta(
         data, lang=lang, human=human, score_files=scores, dataset=dataset, level=plan.level
     )
     with _opened(cache) as store:
-        found = study.study(judged, plan, cache=store, progress=progress)
+        found = study.study(judged, plan, cache=store, place=place, progress=progress)
     return Agreement(**vars(found))
 
 
@@ -121,6 +126,12 @@ class Probes:
     def render(self, format: str = "table") -> str:
         """Text in one of `writers.FORMATS`."""
         return probe_text.render(self.rows, format)
+
+    def plot(self, folder: str | Path) -> list[Path]:
+        """A picture per row of how d is spread, and one of all shares."""
+        from mtgauge.report.plots import plot_probes
+
+        return plot_probes(Path(folder), self.rows)
 
     def histograms(self) -> str:
         """How the d-statistic of each row is spread."""
@@ -157,6 +168,7 @@ class _ProbeOptions(TypedDict, total=False):
     translations: Sequence[str] | None
     lang: str | None
     dictionary: str | Path | None
+    parallel: tuple[Sequence[str], Sequence[str]] | None
     faults: Sequence[str] | None
     worse: Worse | None
     limit: int | None
@@ -194,6 +206,7 @@ def probe(
     translations: Sequence[str] | None = None,
     lang: str | None = None,
     dictionary: str | Path | None = None,
+    parallel: tuple[Sequence[str], Sequence[str]] | None = None,
     faults: Sequence[str] | None = None,
     worse: Worse | None = None,
     limit: int | None = None,
@@ -204,9 +217,10 @@ def probe(
 ) -> Probes | Robustness:
     """How often a metric prefers a worse text to a good translation.
 
-    `kind` is "w2w" (word by word through a `dictionary`), "reorder", or "robust" (versions with
-    known `faults`, all by default, and `worse`: {name: your own versions, one per segment, "" for
-    none}). Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
+    `kind` is "w2w" (word by word through a `dictionary`, which is looked up by lemmas too, or one
+    learned from `parallel` text, foreign and translated), "reorder", or "robust" (versions with
+    known `faults`, all by default). `worse` are versions of your own, {name: one per segment, ""
+    for none}. Texts come from judged `data`, or from the lists `sources` and `references`; `limit`
     takes the first so many. The good version is the reference, or with "robust" one of
     `translations`, which metrics that compare with the reference need.
     """
@@ -220,11 +234,11 @@ def probe(
         unescape=unescape,
         limit=limit,
     )
+    cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
     with _opened(cache) as store:
         if kind == "robust":
-            if dictionary is not None:
+            if dictionary is not None or parallel is not None:
                 raise UsageError("A dictionary is for the probes w2w and reorder.")
-            cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
             return Robustness(
                 probing.run_robust(
                     texts,
@@ -236,10 +250,18 @@ def probe(
                     progress=progress,
                 )
             )
-        if worse or faults or translations is not None:
-            raise UsageError("Faults and texts of your own are for the probe robust.")
+        if faults or translations is not None:
+            raise UsageError("Faults and other good translations are for the probe robust.")
         rows = probing.run(
-            kind, texts, metrics, dictionary=dictionary, seed=seed, cache=store, progress=progress
+            kind,
+            texts,
+            metrics,
+            dictionary=dictionary,
+            parallel=parallel,
+            worse=cut,
+            seed=seed,
+            cache=store,
+            progress=progress,
         )
     return Probes(rows)
 

@@ -1,21 +1,28 @@
-"""Scatter and histogram plots of metric scores against human ones (extra `plot`).
+"""Pictures (extra `plot`): scores against people's, probes, the figures of the papers.
 
 plot(folder, scored, level)      DATA.LP.METRIC.png: left the scatter, right the scores of the
                                  better and the worse half of the translations
+plot_experiment(folder, found)   PAPER.TABLE.png: printed and ours, a bar per row
+plot_probes(folder, probes)      PROBE.LP.METRIC.png: how d is spread (Figure 3 of paper 000)
+plot_curve(path, points)         a curve per way to measure, by number of sentence pairs (Figure 4)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.output import file_name, make_folder, write_with
 from mtgauge.errors import ResourceError
+from mtgauge.meta import experiments, tables
+from mtgauge.meta.probes import Probe
 from mtgauge.meta.scoring import Level, Scores
+from mtgauge.meta.study import Findings
 from mtgauge.stats.correlation import FloatArray, pearson
 
 
@@ -23,10 +30,6 @@ def plot(
     folder: Path, scored: Sequence[tuple[Judgements, Sequence[Scores]]], level: Level
 ) -> list[Path]:
     """One picture per metric and language pair; returns the files written."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ResourceError("Plots need matplotlib: pip install 'mtgauge[plot]'.") from None
     make_folder(folder)
     written = []
     for judgements, scores in scored:
@@ -34,7 +37,7 @@ def plot(
             human, values = points(judgements, one, level)
             if not len(values):
                 continue
-            figure = Figure(figsize=(9, 4), layout="constrained")
+            figure = _figure(9, 4)
             left, right = figure.subplots(1, 2)
             left.scatter(human, values, s=8 if level == "segment" else 30, alpha=0.5)
             r = float(pearson(values, human))
@@ -51,6 +54,113 @@ def plot(
             write_with(path, partial(figure.savefig, dpi=120))
             written.append(path)
     return written
+
+
+def plot_experiment(folder: Path, found: Findings) -> list[Path]:
+    """The printed table as a picture: per row the mean of its cells, printed and ours.
+
+    Paper 004's Figure 3 is a scatter of all pairs pooled: it comes beside Table 5.
+    """
+    make_folder(folder)
+    printed = found.printed[0]
+    name = f"{printed.paper}.{printed.table}"
+    pairs = experiments.cells(found)
+    rows = list(dict.fromkeys(pair.row for pair in pairs))
+    figure = _figure(8, 1 + 0.4 * len(rows))
+    axes = figure.subplots()
+    means = []
+    for row in rows:  # both means over the same cells, where there are any of ours
+        mine = [pair for pair in pairs if pair.row == row and "percent" not in pair.column]
+        both = [pair for pair in mine if pair.ours is not None] or mine
+        means.append((_mean([p.printed for p in both]), _mean([p.ours for p in both])))
+    for k, label in enumerate(("printed", "ours, by the paper's method")):
+        places = [i + 0.4 * k - 0.2 for i in range(len(rows))]
+        axes.barh(places, [pair[k] for pair in means], height=0.38, label=label)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{printed.statistic}, mean over {printed.dataset}'s columns")
+    axes.set_title(f"Paper {printed.paper}, Table {printed.table}")
+    axes.legend()
+    written = [folder / f"{name}.png"]
+    write_with(written[0], partial(figure.savefig, dpi=120))
+    if printed.statistic == tables.BANDS:
+        written += _plot_pooled(folder, found)
+    return written
+
+
+def _plot_pooled(folder: Path, found: Findings) -> list[Path]:
+    """Each metric against people, all language pairs in one picture, a colour per pair."""
+    written = []
+    names = dict.fromkeys(one.metric for _, scores in found.scored for one in scores)
+    for metric in names:
+        figure = _figure(6, 5)
+        axes = figure.subplots()
+        for judgements, scores in found.scored:
+            for one in (one for one in scores if one.metric == metric):
+                human, values = points(judgements, one, found.level)
+                axes.scatter(human, values, s=8, alpha=0.5, label=judgements.lp)
+        axes.set_xlabel("human score")
+        axes.set_ylabel(metric)
+        axes.legend()
+        path = folder / f"pooled.{file_name(metric)}.png"
+        write_with(path, partial(figure.savefig, dpi=120))
+        written.append(path)
+    return written
+
+
+def plot_probes(folder: Path, probes: Sequence[Probe]) -> list[Path]:
+    """How d = m(worse) - m(human) is spread; what lies right of 0 prefers the worse text."""
+    make_folder(folder)
+    written = []
+    for one in probes:
+        counts, edges = one.histogram()
+        figure = _figure(6, 4)
+        axes = figure.subplots()
+        colours = ["tab:red" if low >= 0 else "tab:blue" for low in edges[:-1]]
+        width = edges[1] - edges[0]
+        axes.bar(edges[:-1], counts, width=width, align="edge", color=colours, edgecolor="white")
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_xlabel("d = m(worse) - m(human)")
+        axes.set_ylabel("segments")
+        axes.set_title(f"{one.metric}\n{one.probe}, {one.lp or '-'}: {one.share:.1%} preferred")
+        names = (one.probe, one.lp or "-", one.metric)
+        path = folder / (".".join(map(file_name, names)) + ".png")
+        write_with(path, partial(figure.savefig, dpi=120))
+        written.append(path)
+    return written
+
+
+def plot_curve(
+    path: Path,
+    curves: Mapping[str, Mapping[int, float]],
+    title: str,
+    counted: str = "sentence pairs",
+) -> Path:
+    """A line per way to measure what was fitted on so many sentence pairs, or segments."""
+    make_folder(path.parent)
+    figure = _figure(6, 4)
+    axes = figure.subplots()
+    for name, values in curves.items():
+        axes.plot(list(values), list(values.values()), marker="o", label=name)
+    axes.set_xscale("log")
+    axes.set_xlabel(counted)
+    axes.set_title(title)
+    axes.legend()
+    write_with(path, partial(figure.savefig, dpi=120))
+    return path
+
+
+def _figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ResourceError("Plots need matplotlib: pip install 'mtgauge[plot]'.") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else float("nan")
 
 
 def points(judgements: Judgements, scores: Scores, level: Level) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from mtgauge._version import __version__
-from mtgauge.errors import InputError, MtgaugeError
+from mtgauge.errors import InputError, MtgaugeError, UsageError
 from mtgauge.serve import pages, rest
 from mtgauge.serve.guard import Guard
 from mtgauge.serve.refusals import status_of
@@ -31,7 +31,7 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def create(settings: Settings) -> FastAPI:
-    """The application for these settings; wrong ones are refused now."""
+    """The application for these settings; wrong ones, and a folder in use, are refused now."""
     settings.check()
     app = FastAPI(
         title="mtgauge",
@@ -41,7 +41,7 @@ def create(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.settings = settings
+    app.state.mtgauge = State(settings)
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(MtgaugeError, _tell)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -54,8 +54,7 @@ def create(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    state = State(app.state.settings)
-    app.state.mtgauge = state
+    state: State = app.state.mtgauge
     state.quick.start()
     state.jobs.start()
     try:
@@ -113,11 +112,14 @@ def serve(settings: Settings, port: int, ready: Callable[[str], Any] | None = No
 
 
 def _bind(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 1 << 16:
+        raise UsageError(f"--port is between 0 and 65535, not {port}.")
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(info[0], info[1])
+        bound = socket.socket(*info[:3])  # named TCP: asyncio sends small answers without delay
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(info[4])
+        bound.listen()  # who comes early waits until the server answers
     except (OSError, OverflowError) as error:
         raise InputError(
             f"{host}, port {port} cannot be opened ({getattr(error, 'strerror', None) or error})",

@@ -42,6 +42,7 @@ class Catalogue:
         self.specs = tuple(specs) or tuple(registry.names())
         for spec in self.specs:
             registry.load(spec)  # a wrong one is refused when the server starts
+        self.entries(frozenset({"source", "reference"}), "de-en")  # cards of models are read now
 
     def entries(self, sides: frozenset[str] | None, lang: str | None) -> list[dict[str, Any]]:
         """All metrics; `reason` says why one does not suit, None if it does. `sides` None: any."""
@@ -78,9 +79,7 @@ def _takes_text(kind: Any) -> bool:
 
 def _entry(spec: str, sides: frozenset[str] | None, lang: str | None) -> dict[str, Any]:
     metric = registry.load(spec)
-    reason, cautions = None, []
-    if sides is not None:
-        reason, cautions = _judged(metric, Task(sides, lang))
+    reason, cautions = (None, []) if sides is None else _judged(metric, Task(sides, lang))
     low, high = (value if math.isfinite(value) else None for value in metric.bounds)
     return {
         "spec": spec,

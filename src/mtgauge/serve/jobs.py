@@ -12,7 +12,9 @@ may have been what ended the server.
 from __future__ import annotations
 
 import queue
+import sys
 import threading
+import traceback
 from typing import Any
 
 from mtgauge.errors import MtgaugeError
@@ -82,7 +84,14 @@ class Jobs:
         while (run := self._queue.get()) is not None and not self._closing:
             stop = self._stops[run.id]
             if not stop.is_set():
-                self._carry_out(run, stop)
+                try:
+                    self._carry_out(run, stop)
+                except Exception as fault:  # a full disk, a fault of ours: the queue goes on
+                    traceback.print_exception(fault, file=sys.stderr)
+                    run.state, run.error = (
+                        "failed",
+                        "The server could not keep this run: see its log.",
+                    )
             self._stops.pop(run.id, None)
 
     def _carry_out(self, run: Run, stop: threading.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mtgauge.serve.guard import COOKIE, is_token, session
 from mtgauge.serve.rest import state_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_EXAMPLE = resources.files("mtgauge") / "data" / "example" / "de-en.tsv"
 _templates = Jinja2Templates(Path(__file__).parent / "templates")
 _templates.env.globals["version"] = __version__
 
@@ -43,6 +45,12 @@ def run(request: Request, run_id: str) -> Response:
     return show(request, "run.html", run=state_of(request).store.get(run_id).public())
 
 
+@router.get("/example.tsv")
+def example() -> Response:
+    """Three systems from German into English, to try the form with."""
+    return Response(_EXAMPLE.read_bytes(), media_type="text/tab-separated-values")
+
+
 @router.get("/docs")
 def interface(request: Request) -> Response:
     """The REST interface, from its OpenAPI description; nothing is loaded from elsewhere."""
@@ -57,7 +65,7 @@ def ask_token(request: Request) -> Response:
 @router.post("/login")
 async def login(request: Request) -> Response:
     """A cookie for the token; a wrong one takes a while, so that guessing does."""
-    token = request.app.state.settings.token
+    token = state_of(request).settings.token
     async with request.form(max_files=0, max_fields=5) as form:
         given = str(form.get("token", "")).strip()
     if token is None:

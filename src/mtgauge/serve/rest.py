@@ -148,7 +148,10 @@ def status(request: Request, run_id: str) -> dict[str, Any]:
 async def events(request: Request, run_id: str) -> StreamingResponse:
     """The status whenever it changes, as server-sent events, until the run has ended."""
     run = state_of(request).store.get(run_id)
-    return StreamingResponse(_changes(request, run), media_type="text/event-stream")
+    at_once = {"X-Accel-Buffering": "no"}  # for a proxy that would collect them
+    return StreamingResponse(
+        _changes(request, run), headers=at_once, media_type="text/event-stream"
+    )
 
 
 async def _changes(request: Request, run: Run) -> AsyncIterator[str]:

@@ -65,7 +65,8 @@ class Run:
         links = (
             {name: f"/runs/{self.id}/{name}" for name in OUTPUTS} if self.state == "done" else {}
         )
-        return asdict(self) | {"outputs": links}
+        told = {key: value for key, value in asdict(self).items() if key != "policy"}
+        return told | {"outputs": links}
 
 
 class Store:

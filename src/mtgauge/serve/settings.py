@@ -77,7 +77,7 @@ class Settings:
             return True
         if self.is_local:
             return False
-        return _is_address(name) or name in {socket.gethostname().lower(), socket.getfqdn().lower()}
+        return _is_address(name) or name == socket.gethostname().lower()
 
 
 def _without_port(host: str) -> str:

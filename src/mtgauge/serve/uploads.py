@@ -14,6 +14,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from mtgauge.data import checks
 from mtgauge.errors import UsageError
+from mtgauge.report.writers import visible
 from mtgauge.serve.catalogue import Catalogue
 from mtgauge.serve.refusals import Refusal
 from mtgauge.serve.runs import Run, now, safe_name
@@ -42,8 +43,11 @@ def save(form: FormData, folder: Path) -> dict[str, str]:
         name = safe_name(upload.filename, list(names.values()))
         if name.lower().endswith(".gz"):
             raise Refusal(422, f"{name} is compressed: unpack it first.")
-        with (folder / name).open("wb") as target:
-            shutil.copyfileobj(upload.file, target)
+        try:
+            with (folder / name).open("wb") as target:
+                shutil.copyfileobj(upload.file, target)
+        except OSError as error:
+            raise Refusal(507, f"{name} cannot be kept ({error.strerror}).") from None
         names[upload.filename] = name
     if not names:
         raise Refusal(422, "No file was sent.")
@@ -64,7 +68,7 @@ def read(form: FormData, names: dict[str, str], catalogue: Catalogue, run_id: st
     source, lang = _one(form, "source"), _one(form, "lang")
     return Run(
         id=run_id,
-        title=(_one(form, "title") or ", ".join(name for name, _ in translations))[:200],
+        title=visible(_one(form, "title") or ", ".join(name for name, _ in translations))[:200],
         created=now(),
         metrics=metrics,
         translations=translations,

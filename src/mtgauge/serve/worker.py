@@ -11,6 +11,7 @@ parent does, however that ends: a thread of it waits for the pipe to close.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -22,10 +23,10 @@ import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from mtgauge.errors import InputError, MtgaugeError, ResourceError, UsageError, as_error
-from mtgauge.serve.refusals import Refusal
 
 PATIENCE = 2.0  # seconds in which a task may end by itself when it is stopped
 _TICK = 0.05
@@ -61,25 +62,20 @@ class Worker:
         seconds: float,
         progress: Callable[[dict[str, Any]], object] | None = None,
         stop: threading.Event | None = None,
-        patience: float | None = None,
     ) -> dict[str, Any]:
-        """Carry out a task; `patience` is how long to wait for another call to end."""
-        if not self._lock.acquire(timeout=-1 if patience is None else patience):
-            raise Refusal(503, "The server is busy with other requests: try again in a moment.")
-        try:
-            return self._call(task, asked, time.monotonic() + seconds, seconds, progress, stop)
-        finally:
-            self._lock.release()
+        """Carry out a task, once those before it are done."""
+        with self._lock:
+            return self._call(task, asked, seconds, progress, stop)
 
     def _call(
         self,
         task: str,
         asked: dict[str, Any],
-        deadline: float,
         seconds: float,
         progress: Callable[[dict[str, Any]], object] | None,
         stop: threading.Event | None,
     ) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
         pipe = self._start()
         try:
             pipe.send_bytes(json.dumps([task, asked]).encode())
@@ -144,7 +140,7 @@ class Worker:
             process.join(PATIENCE)
         code = None if process is None else process.exitcode
         self.kill()
-        if code == -signal.SIGKILL:
+        if code == -9:  # SIGKILL, which Windows does not have
             return (
                 "The process was killed, most likely because memory ran out. Give fewer or shorter "
                 "segments, or lighter metrics."
@@ -171,8 +167,7 @@ class _Stop(BaseException):
 def main(pipe: Connection, device: str) -> None:
     """Answer requests until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to end
-    if hasattr(os, "nice"):
-        os.nice(5)  # pages are answered first
+    _step_back()
     requests: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
     stop = threading.Event()
     threading.Thread(target=_listen, args=(pipe, requests, stop), daemon=True).start()
@@ -180,6 +175,7 @@ def main(pipe: Connection, device: str) -> None:
     from mtgauge.serve.tasks import TASKS
 
     configure(device=device)
+    home = os.getcwd()
 
     def tell(**news: Any) -> None:
         if stop.is_set():
@@ -195,7 +191,16 @@ def main(pipe: Connection, device: str) -> None:
             answer = ["failed", ["Stopped", "cancelled"]]
         except Exception as fault:
             answer = ["failed", _told(fault)]
+        os.chdir(home)  # a task works among its uploads, which are deleted next
         pipe.send_bytes(json.dumps(answer).encode())
+
+
+def _step_back() -> None:
+    """Pages are answered first; and where memory runs out this process goes, not the server."""
+    if hasattr(os, "nice"):
+        os.nice(5)
+    with contextlib.suppress(OSError):  # Linux only
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
 
 
 def _listen(pipe: Connection, requests: queue.Queue[Any], stop: threading.Event) -> None:

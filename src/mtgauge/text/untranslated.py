@@ -57,7 +57,8 @@ _WHOLE = 0.9  # share of words from the source from which a text is all copy
 class Margins:
     """From which margins (text/language.py) a text is not in the target's language.
 
-    Set by recipes/calibrate_untranslated.py on WMT15, WMT16 and parallel text; `single` by hand.
+    Set by hand, in view of what recipes/calibrate_untranslated.py prints for WMT15, WMT16 and
+    parallel text; a little above its proposals, for the sake of near relations.
     """
 
     copied: float = 0.7
@@ -296,9 +297,9 @@ def _copy(source: Text, text: Text) -> _Copy | None:
     if not rows:
         return None
     # lower-cased text does not show its names, but its source may
-    names = _names(source) if _hides_names(text) else set()
-    small = [i for i in rows if text.small[i] and text.folded[i] not in names]
-    telling = [i for i in small if text.telling[i]]
+    capital, named = _never(source.small, source), _never(source.telling, source)
+    small = [i for i in rows if text.small[i] and text.folded[i] not in capital]
+    telling = [i for i in small if text.telling[i] and text.folded[i] not in named]
     return _Copy(
         sum(text.weights[i] for i in rows) / sum(text.weights),
         joined([text.words[i] for i in rows]),
@@ -308,10 +309,10 @@ def _copy(source: Text, text: Text) -> _Copy | None:
     )
 
 
-def _names(text: Text) -> set[str]:
-    """Words that stand in the text as parts of names only."""
-    rows = list(zip(text.folded, text.telling, strict=True))
-    return {fold for fold, tells in rows if not tells} - {fold for fold, tells in rows if tells}
+def _never(marks: Sequence[bool], text: Text) -> set[str]:
+    """Words of a text that are marked nowhere."""
+    rows = list(zip(text.folded, marks, strict=True))
+    return {fold for fold, mark in rows if not mark} - {fold for fold, mark in rows if mark}
 
 
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:

@@ -5,7 +5,8 @@ By default words i and j are a pair if each is the other's most similar (mutual 
 the mean vector of each language is subtracted: that takes away the language's own direction, which
 otherwise hides the meaning. With a lexicon, a pair is any two words that the lexicon lists; with
 `by="fast_align"` one that the statistical aligner of that name (package sil-thot, extra `align`)
-links in both directions, trained on the very sentences.
+links, trained on the very sentences: in both directions, or by `grow-diag-final-and`, which adds
+neighbours that one direction links (Koehn et al. 2005; what the authors of XMoverScore did).
 
     x, z = word_pairs(encoder, layer, sources, targets)              # rows are vectors of pairs
     x, z = word_pairs(encoder, layer, sources, targets, lexicon={("katze", "cat")})
@@ -19,7 +20,7 @@ needs thousands of sentences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ from mtgauge.errors import ResourceError
 
 Lexicon = frozenset[tuple[str, str]]
 ALIGNERS = ("encoder", "fast_align")
+SYMMETRISED = ("intersection", "grow-diag-final-and")
 ROUNDS = 5  # of expectation maximisation, as fast_align has it
 LONGEST = 100  # words; longer sentences are poorly aligned, and were left out by the authors
 
@@ -72,10 +74,12 @@ def word_pairs(
     lang: str | None = None,
     lexicon: Lexicon | None = None,
     by: Literal["encoder", "fast_align"] = "encoder",
+    symmetrise: str = "intersection",
 ) -> tuple[Vectors, Vectors]:
     """Vectors of aligned words, row by row."""
     source_lang, target_lang = bases(lang)
     left = words(encoder, layer, sources, source_lang)
+    left = replace(left, vectors=encoder.turn(left.vectors))  # as metrics see sources
     right = words(encoder, layer, targets, target_lang)
     x, z = _centred(left.vectors), _centred(right.vectors)
     spans = [
@@ -87,7 +91,7 @@ def word_pairs(
     if lexicon is not None:
         found = [_listed(*pair, lexicon) for pair in texts]
     elif by == "fast_align":
-        found = linked(texts)
+        found = linked(texts, symmetrise)
     else:
         found = [mutual_best(x[a] @ z[c].T) for a, c in spans]
     rows = [a.start + i for (a, _), (i, _) in zip(spans, found, strict=True)]
@@ -120,8 +124,10 @@ def mutual_best(similarity: Vectors) -> tuple[IntArray, IntArray]:
     return rows[mutual], best_column[mutual]
 
 
-def linked(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[IntArray, IntArray]]:
-    """Word numbers that fast_align links in both directions, for each pair of sentences."""
+def linked(
+    pairs: Sequence[tuple[list[str], list[str]]], symmetrise: str = "intersection"
+) -> list[tuple[IntArray, IntArray]]:
+    """Word numbers that fast_align links, for each pair of sentences."""
     try:
         from thot.alignment import FastAlignModel, SymmetrizationHeuristic, SymmetrizedAligner
     except ImportError:
@@ -141,7 +147,7 @@ def linked(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[IntArray,
 
     both = trained(list(pairs)), trained([(target, source) for source, target in pairs])
     aligner = SymmetrizedAligner(*both)
-    aligner.heuristic = SymmetrizationHeuristic.INTERSECTION
+    aligner.heuristic = getattr(SymmetrizationHeuristic, symmetrise.upper().replace("-", "_"))
     found = aligner.get_best_alignments([x for x, _ in pairs], [z for _, z in pairs])
     cells = [np.argwhere(matrix.to_numpy()) for _, matrix in found]
     return [(links[:, 0], links[:, 1]) for links in cells]

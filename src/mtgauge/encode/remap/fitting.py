@@ -7,13 +7,14 @@
 
 `found_before` and `found_after` are the shares of words whose nearest neighbour in the other
 language is their partner, on the pairs that the remap was fitted on; `learning_curve` measures them
-on held-out sentences.
+on held-out sentences, and beside them the share of sentences (means of their tokens' vectors) that
+find their translation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -43,6 +44,7 @@ class RemapPlan:
     unit: Unit = "word"
     align: Literal["encoder", "fast_align"] = "encoder"
     lexicon: Path | None = None  # word pairs, one per line, instead of alignment
+    symmetrise: str = "intersection"  # of fast_align's two directions
 
     def __post_init__(self) -> None:
         if self.unit == "sentence" and self.lexicon is not None:
@@ -51,6 +53,8 @@ class RemapPlan:
             raise UsageError(
                 "--align pairs words itself: it goes neither with --lexicon nor sentences."
             )
+        if self.symmetrise != "intersection" and self.align != "fast_align":
+            raise UsageError("--symmetrise is for the two directions of --align fast_align.")
 
 
 class FittedRemap(NamedTuple):
@@ -62,12 +66,20 @@ class FittedRemap(NamedTuple):
 class CurvePoint(NamedTuple):
     sentences: int
     fitted: FittedRemap
+    retrieved: float  # share of held-out sentences whose nearest neighbour is their translation
 
 
 def fit_remap(plan: RemapPlan, sources: Sequence[str], targets: Sequence[str]) -> FittedRemap:
     """A remap fitted on sentence pairs."""
+    return fit_remaps(plan, sources, targets, [plan.method])[0]
+
+
+def fit_remaps(
+    plan: RemapPlan, sources: Sequence[str], targets: Sequence[str], methods: Sequence[str]
+) -> list[FittedRemap]:
+    """A remap per method, all on the vectors of one encoding."""
     x, z, facts = _paired_vectors(plan, sources, targets)
-    return _measured(fit(x, z, facts), x, z)
+    return [_measured(fit(x, z, replace(facts, method=m)), x, z) for m in methods]
 
 
 def learning_curve(
@@ -79,11 +91,14 @@ def learning_curve(
             f"{len(sources)} sentence pairs are too few for a curve",
             remedy=f"Give more than {HELD_OUT + SIZES[0]}.",
         )
-    held_x, held_z, _ = _paired_vectors(plan, sources[:HELD_OUT], targets[:HELD_OUT])
+    held = sources[:HELD_OUT], targets[:HELD_OUT]
+    held_x, held_z, facts = _paired_vectors(plan, *held)
+    means = sentence_pairs(load_sentence_encoder(plan.encoder, facts.layer), *held, plan.lang)
     for size in (n for n in SIZES if n <= len(sources) - HELD_OUT):
         chosen = slice(HELD_OUT, HELD_OUT + size)
         x, z, facts = _paired_vectors(plan, sources[chosen], targets[chosen])
-        yield CurvePoint(size, _measured(fit(x, z, facts), held_x, held_z))
+        fitted = _measured(fit(x, z, facts), held_x, held_z)
+        yield CurvePoint(size, fitted, _measured(fitted.remap, *means).found_after)
 
 
 def _paired_vectors(
@@ -100,9 +115,13 @@ def _paired_vectors(
         wanted = tokens.default_layer["source"] if plan.layer is None else plan.layer
         layer = tokens.resolve(wanted)[0]
         lexicon = None if plan.lexicon is None else read_lexicon(plan.lexicon)
-        x, z = word_pairs(tokens, layer, sources, targets, plan.lang, lexicon, plan.align)
+        x, z = word_pairs(
+            tokens, layer, sources, targets, plan.lang, lexicon, plan.align, plan.symmetrise
+        )
         name, fingerprint = tokens.name, tokens.fingerprint
         aligned = plan.align if lexicon is None else "lexicon"
+        if plan.symmetrise != "intersection":
+            aligned += f" {plan.symmetrise}"
     if len(x) < 2:
         raise InputError(
             f"no {plan.unit} pairs were found in {len(sources)} sentence pairs",

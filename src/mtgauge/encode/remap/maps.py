@@ -9,6 +9,8 @@ UMD, universal mismatch direction, the language direction v = top right singular
     e <- e - (e . v) v            form "dot", what the authors' code does
     e <- e - cos(e, v) v          form "cosine", what the paper prints
 
+`linear` is CLP without the constraint, W = argmin ||X W - Z|| by least squares, and `rcsls` the W
+that makes partners nearest neighbours by CSLS (rcsls.py); both are applied as CLP is.
 `clp_umd` is CLP after UMD, `umd_clp` UMD after CLP (read right to left); the second step is fitted
 on what the first has moved. CLP moves source vectors only; UMD is applied to the source
 (side "source", the code) or to both languages (side "both", the paper).
@@ -18,8 +20,8 @@ on what the first has moved. CLP moves source vectors only; UMD is applied to th
 
 A file is safetensors with metadata: encoder, layer, languages, method, unit, pairs used, checksum;
 scoring with another encoder, layer or direction is refused. The authors' .BAM (CLP) and .GBDD
-(UMD, one vector or a matrix whose first row is the vector) are read too; what their names say
-(languages, layer) is checked, the encoder cannot be.
+(UMD, one vector or a matrix whose first row is the vector) are read too, as NumPy arrays or as text
+(.BAM.map, .GBDD.map); what their names say (languages, layer) is checked, the encoder cannot be.
 """
 
 from __future__ import annotations
@@ -35,13 +37,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.codes import LanguagePair, bases
+from mtgauge.encode.remap.rcsls import rcsls
 from mtgauge.encode.tokens.encoder import TokenVectors, Vectors
 from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
-Method = Literal["clp", "umd", "clp_umd", "umd_clp"]
 Unit = Literal["word", "sentence"]
-METHODS = ("clp", "umd", "clp_umd", "umd_clp")
-_RELEASED = re.compile(r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\d+)\.(BAM|GBDD)$")
+METHODS = ("clp", "linear", "rcsls", "umd", "clp_umd", "umd_clp")
+_STEPS = {"clp": "c", "linear": "c", "rcsls": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"}
+_RELEASED = re.compile(
+    r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\d+)\.(BAM|GBDD)(\.map)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class RemapFacts:
     unit: str = "word"
     pairs: int = 0
     sentences: int = 0
-    aligned: str = ""  # encoder, fast_align or lexicon
+    aligned: str = ""  # encoder, fast_align (and how symmetrised) or lexicon
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,7 @@ class Remap:
                 f"{vectors.shape[1]}: it was fitted for another encoder."
             )
         source = side == "source"
-        steps = {"clp": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"}[self.facts.method]
-        for step in steps:
+        for step in _STEPS[self.facts.method]:
             if step == "c" and source and self.projection is not None:
                 vectors = vectors @ self.projection
             elif step == "u" and (source or both) and self.direction is not None:
@@ -133,6 +137,11 @@ def procrustes(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(u @ vt)
 
 
+def least_squares(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
+    """The W that minimises ||x W - z||, whatever it is."""
+    return np.asarray(np.linalg.lstsq(np.asarray(x, np.float64), np.asarray(z, np.float64))[0])
+
+
 def language_direction(x: NDArray[Any], z: NDArray[Any]) -> NDArray[np.float64]:
     """Top right singular vector of x - z; its sign does not matter."""
     q = np.asarray(x, np.float64) - np.asarray(z, np.float64)
@@ -152,8 +161,9 @@ def fit(x: NDArray[Any], z: NDArray[Any], facts: RemapFacts) -> Remap:
         )
     facts = replace(facts, pairs=len(x))
     x, z = np.asarray(x, np.float32), np.asarray(z, np.float32)
-    if facts.method == "clp":
-        return Remap(facts, procrustes(x, z).astype(np.float32))
+    solvers = {"clp": procrustes, "linear": least_squares, "rcsls": rcsls}
+    if facts.method in solvers:
+        return Remap(facts, solvers[facts.method](x, z).astype(np.float32))
     if facts.method == "umd":
         return Remap(facts, None, language_direction(x, z).astype(np.float32))
     if facts.method == "clp_umd":
@@ -169,21 +179,29 @@ def load(path: str | Path) -> Remap:
     path = Path(path).expanduser()
     if not path.is_file():
         raise ResourceError(f"There is no remap file {path}. `mtgauge remap fit` makes one.")
-    return _load_released(path) if path.suffix in (".BAM", ".GBDD") else _load_own(path)
+    return _load_released(path) if _kind(path) else _load_own(path)
 
 
 def find_remap(spec: str, lang: str | None) -> Remap:
-    """`spec` is a file, or a folder that holds LANG.remap for every pair, e.g. de-en.remap."""
+    """The remap of a language pair.
+
+    `spec` is a file; a folder that holds LANG.remap for every pair (de-en.remap), or the authors'
+    NAME.LANG.NAME.BAM; or a pattern, such as `mapping/layer-8/*.GBDD` for their UMD.
+    """
     path = Path(spec).expanduser()
-    if not path.is_dir():
+    pattern = path.name if "*" in path.name else ""
+    folder = path.parent if pattern else path
+    if not folder.is_dir():
         return load(path)
     if not lang:
         raise UsageError(f"{spec} is a folder of remaps: give the language pair, e.g. -l de-en.")
     for pair in dict.fromkeys((lang, "-".join(LanguagePair.parse(lang).bases))):
-        for candidate in (path / f"{pair}.remap", *sorted(path.glob(f"*.{pair}.*.BAM"))):
+        released = [p for p in sorted(folder.glob(pattern or "*.BAM*")) if _kind(p)]
+        mine = [p for p in released if f".{pair}." in f".{p.name}"]
+        for candidate in ([] if pattern else [folder / f"{pair}.remap"]) + mine:
             if candidate.is_file():
                 return load(candidate)
-    have = sorted(p.stem for p in path.glob("*.remap"))
+    have = sorted(p.stem for p in folder.glob(pattern or "*.remap"))
     raise LanguageError(
         f"{spec} has no remap for {lang} (it has {', '.join(have) or 'none'}). Fit one with "
         f"`mtgauge remap fit`, or score without: remap=none."
@@ -212,15 +230,23 @@ def _load_own(path: Path) -> Remap:
     return Remap(facts, arrays.get("projection"), arrays.get("direction"))
 
 
+def _kind(path: Path) -> str:
+    """`.BAM` or `.GBDD` of a file of the authors, as text (.map) or as an array; "" of another."""
+    suffix = Path(path.stem).suffix if path.suffix == ".map" else path.suffix
+    return suffix if suffix in (".BAM", ".GBDD") else ""
+
+
 def _load_released(path: Path) -> Remap:
+    text = path.suffix == ".map"
     try:
-        array = np.load(path, allow_pickle=False)
+        array: NDArray[Any] = np.loadtxt(path) if text else np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise ResourceError(f"{path} is not a NumPy array ({error}).") from None
+        what = "a matrix as text" if text else "a NumPy array"
+        raise ResourceError(f"{path} is not {what} ({error}).") from None
     named = _RELEASED.search(path.name)
     lang, layer = (named["lang"], int(named["layer"])) if named else ("", -1)
-    array = np.asarray(array, dtype=np.float32)
-    if path.suffix == ".GBDD":
+    array = array.astype(np.float32)
+    if _kind(path) == ".GBDD":
         vector = array[0] if array.ndim == 2 else array
         if vector.ndim != 1:
             raise ResourceError(f"{path} has {array.ndim} dimensions; a .GBDD has one or two.")

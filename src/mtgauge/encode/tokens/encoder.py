@@ -88,6 +88,14 @@ class Encoder:
         self._window_bytes = 0
         self._lock = threading.RLock()  # a server may ask from several threads
 
+    def turn(self, vectors: Vectors) -> Vectors:
+        """A source's vectors, with the numbers that stand for its language turned."""
+        if not self.turned:
+            return vectors
+        signs = np.ones(vectors.shape[1], np.float32)
+        signs[-self.turned :] = -1
+        return vectors * signs
+
     # what a subclass writes
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
@@ -185,6 +193,12 @@ class Encoder:
         return np.split(rows, offsets_of(lengths)[1:-1])
 
     # memory window and disk cache
+
+    def forget(self) -> None:
+        """Empty the memory window."""
+        with self._lock:
+            self._window.clear()
+            self._window_bytes = 0
 
     def _key(self, text: str, layers: tuple[int, ...], lang: str | None) -> tuple[str, str]:
         where = ";".join(map(str, layers)) + (f"@{lang}" if self.uses_language else "")

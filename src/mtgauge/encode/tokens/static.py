@@ -1,6 +1,7 @@
 """Aligned word vectors as a token encoder: one store per language, all in one space.
 
     encoder = StaticEncoder.from_spec("static:de=wiki.de.vectors;en=wiki.en.vectors")
+    encoder = StaticEncoder.from_spec("static:RCSLS")     a folder of de.vectors, en.vectors, ...
     encoder.encode(["Ein Satz."], lang="de")
 
 Vectors aligned by MUSE or RCSLS (fasttext.cc publishes them for 44 languages) put translations near
@@ -51,14 +52,20 @@ class StaticEncoder(Encoder):
 
     @classmethod
     def from_spec(cls, spec: str) -> StaticEncoder:
-        """From `static:LANG=FOLDER;LANG=FOLDER`."""
+        """From `static:LANG=FOLDER;LANG=FOLDER`, or a folder that holds LANG.vectors of each."""
         stores: dict[str, WordVectors] = {}
-        for item in spec.removeprefix("static:").split(";"):
+        where = spec.removeprefix("static:")
+        whole = Path(where).expanduser()
+        if "=" not in where and whole.is_dir():
+            found = sorted(whole.glob("*.vectors"))
+            where = ";".join(f"{path.stem}={path}" for path in found)
+        for item in where.split(";"):
             lang, equals, folder = item.partition("=")
             if not equals or not lang or not folder:
                 raise UsageError(
                     f"encoder={spec!r}: write static:LANG=FOLDER;LANG=FOLDER, for example "
-                    "static:de=de.vectors;en=en.vectors, in single quotes."
+                    "static:de=de.vectors;en=en.vectors, in single quotes; or name a folder that "
+                    "holds de.vectors, en.vectors and so on."
                 )
             stores[lang] = WordVectors.open(Path(folder).expanduser())
         return cls(stores, EncoderSettings())

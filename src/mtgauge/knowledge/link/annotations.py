@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from mtgauge.data import output
 from mtgauge.errors import InputError, ResourceError
 from mtgauge.knowledge.link.mention import Linker, Mention
 
@@ -118,7 +119,7 @@ def write(
         for text, found in zip(texts, mentions, strict=True)
     ]
     document = json.dumps({"annotated_sentence": rows}, ensure_ascii=False, indent=1)
-    Path(path).write_text(document + "\n", encoding="utf-8")
+    output.write(Path(path), document + "\n")
 
 
 class AnnotationFolder:

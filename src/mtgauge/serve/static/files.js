@@ -12,6 +12,14 @@ export function watchFiles(onchange) {
     add([...event.target.files]);
     event.target.value = "";
   });
+  $("example").addEventListener("click", async () => {
+    const answer = await fetch("/example.tsv");
+    add([new File([await answer.blob()], "example.tsv")]);
+    for (const [side, code] of [["from", "de"], ["to", "en"]]) {
+      $(side).value = code;
+      $(side).dispatchEvent(new Event("input"));
+    }
+  });
   for (const kind of ["dragenter", "dragover"]) {
     document.addEventListener(kind, (event) => {
       event.preventDefault();
@@ -49,6 +57,7 @@ export function chosen() {
 }
 
 function add(added) {
+  $("try").hidden = true;
   for (const file of added) {
     const name = freeName(file.name);
     const entry = { file: name === file.name ? file : new File([file], name), roles: [] };
@@ -129,6 +138,7 @@ function dropSource() {
 function remove(entry) {
   files.splice(files.indexOf(entry), 1);
   entry.row.remove();
+  $("try").hidden = files.length > 0;
   alarm("");
   changed();
   $("picker").focus();

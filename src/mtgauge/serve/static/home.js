@@ -21,9 +21,11 @@ async function refresh() {
   const count = texts.translations.length;
   const sides = count ? [texts.source && "source", texts.references.length && "reference"] : null;
   $("ready").textContent = count
-    ? `${count} ${count === 1 ? "system" : "systems"}` +
-      (count > 1 ? `; ${texts.labels[0]} is the baseline` : "")
+    ? `${count} ${count === 1 ? "system" : "systems"}`
     : "Give at least one translation.";
+  const before = $("baseline").value;
+  $("baseline").replaceChildren(...texts.labels.map((label) => h("option", {}, label)));
+  if (texts.labels.includes(before)) $("baseline").value = before;
   const asked = new URLSearchParams();
   for (const side of sides?.filter(Boolean) ?? []) asked.append("side", side);
   if (sides && !asked.size) asked.append("side", "");
@@ -91,6 +93,7 @@ $("form").addEventListener("submit", async (event) => {
   if (lang()) form.append("lang", lang());
   const title = $("title").value.trim() || texts.labels.join(", ");
   form.append("title", title);
+  if ($("baseline").selectedIndex > 0) form.append("baseline", $("baseline").value);
   if ($("unescape").checked) form.append("unescape", "on");
   const size = texts.files.reduce((sum, file) => sum + file.size, 0);
   if (size > Number(document.body.dataset.upload)) {

@@ -11,6 +11,7 @@ the validation data of a pair.
 A judgement that averages n people counts n / (n + 1) in the loss (column `n`; where it is not
 given, 15, as in WMT's DAseg data): one person's opinion is half noise. Scores are z-scores and are
 cut at +-`LIMIT`, since a slip of one annotator (-13 in WMT18) would outweigh hundreds of segments.
+The papers do neither: `equal_weights` and `cut=0` of `JudgedFiles` switch them off.
 
 Limits: with several references only the first is used for training.
 """

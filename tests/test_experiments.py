@@ -1,0 +1,85 @@
+"""docs/experiments: every printed number accounted for, and no page silently older than its models.
+
+The pages are made by recipes/experiments.py, on data that is not in the repository; what stands in
+them is checked against the models that are, and against cells.tsv.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtgauge.meta import tables
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "recipes"))
+
+import experiment_index  # noqa: E402
+import experiment_pages  # noqa: E402
+import experiments  # noqa: E402
+
+FOLDER = ROOT / "docs" / "experiments"
+PAGES = sorted(FOLDER.glob("0*.md"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_older_than_its_models_says_so(path: Path) -> None:
+    """If this fails after models were replaced: python recipes/experiments.py --mark"""
+    text = path.read_text("utf-8")
+    assert "\nMade with " in text, "a page ends with the models it was made with"
+    assert experiments.is_old(text) == (experiments.OLDER in text)
+
+
+def test_other_models_make_a_page_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = experiments.models()
+    assert {"encoder", "fluency", "esim", "vectors"} <= set(now)
+    page = f"# Title\n\nNumbers.\n\nMade with encoder {now['encoder']}, esim {now['esim']}.\n"
+    assert not experiments.is_old(page)
+    assert not experiments.is_old("# Title\n\nMade with no model.\n")
+    monkeypatch.setattr(experiments, "models", lambda: now | {"esim": "01234567"})
+    assert experiments.is_old(page)
+    used = experiments.used_models(f"xmoverscore|model:mtgauge-encoder@{now['encoder']}|dtype:x")
+    assert used == {"encoder": now["encoder"]}
+
+
+def test_every_printed_number_stands_beside_ours_or_has_a_reason() -> None:
+    cells = experiment_index.read_cells(FOLDER / "cells.tsv")
+    assert set(cells) == {*experiment_pages.PAGES, "000.3"}
+    total = 0
+    for page, rows in cells.items():
+        printed = [
+            (row.metric, column)
+            for row in tables.rows_of(*page.split("."))
+            for column, cell in row.cells.items()
+            if cell.value is not None
+        ]
+        assert [(row["row"], row["column"]) for row in rows] == printed
+        assert all(bool(row["ours"]) != bool(row["reason"]) for row in rows)
+        total += len(rows)
+    assert total >= 1511
+
+
+def test_the_map_is_that_of_the_cells(tmp_path: Path) -> None:
+    cells = experiment_index.read_cells(FOLDER / "cells.tsv")
+    old = [path.stem for path in PAGES if experiments.OLDER in path.read_text("utf-8")]
+    experiment_index.write_index(tmp_path / "README.md", cells, old)
+    made = (tmp_path / "README.md").read_text("utf-8")
+    assert made == (FOLDER / "README.md").read_text("utf-8")
+    assert "of (ours by the paper's method minus printed)" in made
+    for name in experiment_pages.PAGES:
+        assert f"[{name}]({name}.md)" in made
+
+
+def test_marking_a_page_and_unmarking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "000.1.md"
+    page.write_text("# Title\n\nAbout.\n\nMade with encoder 00000000.\n", "utf-8")
+    monkeypatch.setattr(experiments, "FOLDER", tmp_path)
+    for _ in range(2):  # said once, however often it is marked
+        experiments.finish()
+        assert page.read_text("utf-8").count(experiments.OLDER) == 1
+    assert page.read_text("utf-8").startswith(f"# Title\n\n{experiments.OLDER}\n\nAbout.")
+    monkeypatch.setattr(experiments, "models", lambda: {"encoder": "00000000"})
+    experiments.finish()
+    assert page.read_text("utf-8") == "# Title\n\nAbout.\n\nMade with encoder 00000000.\n"
