@@ -28,10 +28,15 @@ def onnxruntime() -> Any:
     return library
 
 
-def open_session(path: Path, outputs: tuple[str, ...] = (), device: str = "cpu") -> Any:
-    """An ONNX file, ready to run; with `outputs`, nothing beyond them is computed."""
+def open_session(
+    path: Path, outputs: tuple[str, ...] = (), device: str = "cpu", threads: int | None = None
+) -> Any:
+    """An ONNX file, ready to run; with `outputs`, nothing beyond them is computed.
+
+    One run takes `threads` cores, all of them by default.
+    """
     options = onnxruntime().SessionOptions()
-    options.intra_op_num_threads = cores()
+    options.intra_op_num_threads = threads or cores()
     options.log_severity_level = 4  # what goes wrong is raised below, not printed
     providers = _providers(device)
     session = onnxruntime().InferenceSession

@@ -79,6 +79,7 @@ class Encoder:
     uses_language: bool = False  # whether `lang` changes the vectors (XLM)
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
+    parallel: int = 1  # batches at a time
 
     def __init__(self, settings: EncoderSettings) -> None:
         self.settings = settings
