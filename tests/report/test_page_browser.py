@@ -11,7 +11,7 @@ from chromium import browser, faults, shoot
 from hostile import HOSTILE
 from mtgauge.data.output import write
 from mtgauge.engine.demo import demo
-from mtgauge.engine.flags import Flag
+from mtgauge.engine.flags import Flag, Flags
 from mtgauge.report.page import render
 from mtgauge.report.writers import visible
 
@@ -242,8 +242,7 @@ def test_hostile_strings_are_shown_as_text(folder, driver) -> None:
         dict.fromkeys(texts[:4], texts), texts, texts[::-1], metrics=["chrf"], lang="de-en",
         by={texts[4]: texts}, ci=False,
     )  # fmt: skip
-    found: list[tuple[Flag, ...]] = [(Flag("copy", text),) for text in texts]
-    flags = dict.fromkeys(texts[:4], found)
+    flags: dict[str, list[Flags]] = {n: [(Flag("copy", t),) for t in texts] for n in texts[:4]}
     path = folder / "hostile.html"
     write(path, render(replace(result, flags=flags), title=texts[1]))
     opened(driver, path.as_uri())

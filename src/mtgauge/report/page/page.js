@@ -332,8 +332,9 @@
     const worth = (x) => goodness(state.metric, score(data, state.metric, x, k));
     let s = systems.reduce((worst, x) => (worth(x) < worth(worst) ? x : worst));
     const asked = (one) => one.s === s && one.m === state.metric && (one.explanation.matrix || state.metric !== facts.usual);
-    const moved = (one) => one.s === s && one.explanation.matrix && String(one.explanation.left) !== String(one.explanation.right);
-    const drawn = found.find(asked) || found.find(moved) || found.find((one) => one.s === s);
+    const moved = (one) => one.s === s && one.explanation.matrix;
+    const apart = (one) => moved(one) && String(one.explanation.left) !== String(one.explanation.right);
+    const drawn = [asked, apart, moved, (one) => one.s === s].map((is) => found.find(is)).find((one) => one);
     let m = drawn.m;
     const body = el("div", {});
     const draw = () => {
