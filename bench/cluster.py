@@ -14,7 +14,8 @@ folder each.
 
 Limits: network and storage are stated as the rates that the run needs, not simulated; they are far
 below what links carry (see the printed MB/s). Blocks are enlarged so that a run is at most a
-million of them; one seed, since the spread between seeds is below 1 %.
+million of them. One seed: over four seeds and three CPU clusters, times of 10^10 pairs differed by
+up to 1.4 %, those of 10^8 by up to 26 %, since a run of minutes either meets a failure or does not.
 """
 
 from __future__ import annotations
