@@ -16,7 +16,7 @@ from mtgauge.commands.shared import (
 )
 from mtgauge.data.records import Form
 from mtgauge.data.spool import STANDARD_INPUT
-from mtgauge.encode import configure
+from mtgauge.encode.load import configured
 from mtgauge.engine.stream.plan import Plan
 from mtgauge.engine.stream.rules import DUPLICATES, RULES
 from mtgauge.engine.stream.run import ENCODERS, Streamed, stream
@@ -79,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
-    configure(**ENCODERS)
     if args.no_source and args.source_column != "source":
         raise UsageError("--no-source and --source-column: which?")
     if args.format is None and STANDARD_INPUT in args.inputs:
@@ -102,7 +101,11 @@ def run(args: argparse.Namespace) -> int:
         max_rejects=args.max_rejects,
     )
     started = time.perf_counter()
-    with place_of(args) as place, progress_bar("records", quiet=args.quiet) as advance:
+    with (
+        configured(**ENCODERS),
+        place_of(args) as place,
+        progress_bar("records", quiet=args.quiet) as advance,
+    ):
         found = stream(plan, args.out, place=place, rejects=args.rejects, progress=advance)
     sys.stdout.flush()
     if not args.quiet:

@@ -10,7 +10,9 @@ encoded once. `configure` drops loaded models if a setting has changed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
@@ -58,6 +60,17 @@ def configure(**changes: object) -> EncoderSettings:
         load_encoder.cache_clear()
         load_language_model.cache_clear()
     return _settings
+
+
+@contextlib.contextmanager
+def configured(**changes: object) -> Iterator[None]:
+    """Settings for the time of a `with` block."""
+    before = _settings
+    configure(**changes)
+    try:
+        yield
+    finally:
+        configure(**dataclasses.asdict(before))
 
 
 def forget_texts() -> None:
