@@ -123,7 +123,7 @@ class XMoverScore(CrossLingualMetric, ContextualMetric):
         preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
-        ngram: Annotated[int | None, Range(1)] = None,
+        ngram: Annotated[int | None, Range(1, 10)] = None,
         special: bool | None = None,
         pieces: Literal["all", "first", "mean"] | None = None,
         punctuation: bool | None = None,
