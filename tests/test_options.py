@@ -173,3 +173,8 @@ def test_orders_have_an_upper_end(spec: str) -> None:
 def test_weights_that_weigh_nothing_are_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="weights"):
         registry.load(spec).check()
+
+
+def test_a_metric_is_named_by_text() -> None:
+    with pytest.raises(UsageError, match="named by text"):
+        registry.load(registry.load("chrf"))  # type: ignore[arg-type]
