@@ -154,3 +154,25 @@ def test_a_mean_over_pairs_signs_what_was_asked_where_pairs_differ() -> None:
     assert mixed.short == "bleu|refs:1|lang:average|mtgauge:1+2"
     assert mixed.full == "bleu|lowercase:off|refs:1|lang:average|mtgauge:1+2"
     assert restore(mixed.short).params()["tokenize"] == "auto"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["bleu:max_order", "nist:max_order", "wordf:max_order", "chrf:word_order", "chrf:char_order",
+     "moverscore:ngram", "xmoverscore:ngram"],
+)  # fmt: skip
+def test_orders_have_an_upper_end(spec: str) -> None:
+    """One row has a number per order: a billion of them is no option but an accident."""
+    with pytest.raises(UsageError, match="out of range"):
+        registry.load(f"{spec}=1000000000").check()
+
+
+@pytest.mark.parametrize("spec", ["kobe:weights=typo=5", "blend:weights=0;0"])
+def test_weights_that_weigh_nothing_are_refused(spec: str) -> None:
+    with pytest.raises(UsageError, match="weights"):
+        registry.load(spec).check()
+
+
+def test_a_metric_is_named_by_text() -> None:
+    with pytest.raises(UsageError, match="named by text"):
+        registry.load(registry.load("chrf"))  # type: ignore[arg-type]

@@ -95,3 +95,29 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
         file.write_text("ONE\nTWO\n" * 5000)
         with pytest.raises(InputError, match=r"a\.txt: the file was changed while it was read"):
             list(chunks)
+
+
+def test_one_file_named_twice_and_uneven_files_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mtgauge.cli import main
+
+    one, two, short = (tmp_path / f"{name}.txt" for name in ("one", "two", "short"))
+    for file, text in ((one, "a\nb\n"), (two, "a\nc\n"), (short, "a\n")):
+        file.write_text(text)
+    again = f"{tmp_path}/./two.txt"
+    assert main(["score", "-t", str(one), "-r", str(two), again, "-m", "chrf"]) == 2
+    assert "the same file" in capsys.readouterr().err
+    command = ["explain", "-t", str(one), "-r", str(short), "-m", "chrf", "--segment", "1"]
+    assert main(command) == 3
+    assert "different numbers of lines" in capsys.readouterr().err
+
+
+def test_a_key_of_json_that_begins_later_is_not_lost(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"reference": "b", "A": "c"}\n{"reference": "b", "A": "c", "B": "d"}\n')
+    with (
+        Corpus.from_arguments([str(file)], None, []) as corpus,
+        pytest.raises(InputError, match="line 1: the value of 'B' is missing"),
+    ):
+        list(corpus.chunks(5))
