@@ -276,7 +276,7 @@ ENCODER_LOSSES: Mapping[Directions, Mapping[str, float]] = {
     },
     "both": {
         "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
-        "foreign": 0.3, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
+        "foreign": 0.5, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
         "words": 0.4, "masked": 0.12, "people": 0.3,
     },
 }  # fmt: skip
