@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from mtgauge import encode
 from mtgauge.data.segments import Segments
 from mtgauge.encode.tokens.encoder import Encoder
-from mtgauge.engine.local import CHUNK
+from mtgauge.engine.places import SHARD
 from mtgauge.metrics.xmoverscore import XMoverScore
 from random_encoder import SIZES, WORDS, int8_of, random_bert, texts
 
@@ -58,17 +58,15 @@ class Replay:
     """Keeps what the forward pass gave, and gives it again."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.outputs: list[Any] = []
+        self.outputs: dict[bytes, Any] = {}  # by tokens: batches run side by side, in any order
         self.encoder, self.run = encoder, encoder.rows
         encoder.rows = self.record  # type: ignore[method-assign, assignment]
 
-    def record(self, *inputs: Any) -> Any:
-        self.outputs.append(self.run(*inputs))
-        return self.outputs[-1]
+    def record(self, ids: Any, *others: Any) -> Any:
+        return self.outputs.setdefault(ids.tobytes(), self.run(ids, *others))
 
     def start(self) -> None:
-        waiting = iter(self.outputs)
-        self.encoder.rows = lambda *_: next(waiting)  # type: ignore[method-assign]
+        self.encoder.rows = lambda ids, *_: self.outputs[ids.tobytes()]  # type: ignore[method-assign]
 
 
 def metric_for(folder: str, layer: int) -> XMoverScore:
@@ -159,10 +157,10 @@ def memory(segments: int) -> None:
     words = known_words(encode.load_encoder("embedded"))
     metric = metric_for("embedded", 0)
     start = time.perf_counter()
-    for done in range(0, segments, CHUNK):
-        metric.statistics(Segments(texts(CHUNK, words), texts(CHUNK, words)))
-        if (done + CHUNK) % (10 * CHUNK) == 0:
-            print(f"{done + CHUNK:9,} segments, peak memory {peak_memory():.2f} GB", flush=True)
+    for done in range(0, segments, SHARD):
+        metric.statistics(Segments(texts(SHARD, words), texts(SHARD, words)))
+        if (done + SHARD) % (10 * SHARD) == 0:
+            print(f"{done + SHARD:9,} segments, peak memory {peak_memory():.2f} GB", flush=True)
     print(f"{segments / (time.perf_counter() - start):.1f} segments/s")
 
 

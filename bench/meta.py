@@ -20,6 +20,7 @@ from scipy import stats
 
 from mtgauge import Segments
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import rows_of
 from mtgauge.engine.ready import make_ready
 from mtgauge.meta import accuracy
 from mtgauge.meta.significance import permutation_test
@@ -121,8 +122,8 @@ def caching(n: int = 2000) -> None:
     ready = make_ready("chrf", Task.of(batch))
     with tempfile.TemporaryDirectory() as folder:
         cache = RowCache(folder)
-        first = timed(lambda: cache.rows(ready, batch), repeats=1)
-        again = timed(lambda: cache.rows(ready, batch))
+        first = timed(lambda: rows_of(ready, batch, cache=cache), repeats=1)
+        again = timed(lambda: rows_of(ready, batch, cache=cache))
         cache.close()
     show(f"chrf of {n:,} segments, cached against scored", again, first)
 

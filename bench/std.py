@@ -30,7 +30,7 @@ from mtgauge import registry
 from mtgauge.data.judgements import read
 from mtgauge.data.segments import Segments
 from mtgauge.encode.words.store import WordVectors, write_store
-from mtgauge.engine.local import CHUNK
+from mtgauge.engine.places import SHARD
 from mtgauge.metrics.std import STD
 
 Float = NDArray[np.float64]
@@ -126,8 +126,8 @@ def growth() -> None:
     print("    pairs   µs a pair   greatest memory, MB")
     for pairs in (10_000, 100_000, 1_000_000):
         spent = 0.0
-        for seed in range(pairs // CHUNK):
-            references, hypotheses = made_up(CHUNK, seed)
+        for seed in range(pairs // SHARD):
+            references, hypotheses = made_up(SHARD, seed)
             batch = Segments(hypotheses, references=[(r,) for r in references], lang="de-en")
             start = time.process_time()
             metric.statistics(batch)

@@ -179,6 +179,7 @@ def write_metric(name: str) -> str:
         "Needs": " and ".join(sorted(metric.needs, reverse=True)) or "only the translation",
         "Range": f"{low} to {high}; {better}",
         "Empty translation": f"{metric.worst:g}",
+        "Longest text": f"{metric.longest:,} characters" if metric.longest else "",
         "Languages": ", ".join(sorted(metric.languages)) if metric.languages else "any",
         "Cost": metric.cost,
         "Paper": metric.paper,

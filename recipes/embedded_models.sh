@@ -61,9 +61,11 @@ mtgauge train export --kind encoder --weights "$out/encoder-tuned/student.safete
 mtgauge train export --kind fluency --weights "$out/lm-tuned/fluency.safetensors" \
     --corpus "$corpus" --out "$out/models/fluency"
 
-# The second generation, begun (docs/models.md): free text only, both directions, copies of the source
-# not to be mistaken for translations. Runs where GENERATION=2, with da18-out.tsv.gz (learned from)
-# and da18-dev.tsv (watched) of WMT18 out of English in WMT.
+# The second generation, not shipped (docs/models.md): free text only, both directions, copies of the
+# source not to be mistaken for translations. Runs where GENERATION=2, with da18-out.tsv.gz (learned
+# from) and da18-dev.tsv (watched) of WMT18 out of English in WMT. It ran in two halves, an earlier
+# text and earlier translations in the first (language model 132 and 190 s, encoder 215, 555 and
+# 700 s); as one sequence these commands have not run.
 [ "${GENERATION:-1}" = 2 ] || exit 0
 second=$out/second
 corpus=$second/corpus
@@ -73,18 +75,18 @@ python "$here/select_text.py" --parallel "$parallel" "$out/mlqe" --out "$second/
 mtgauge train prepare --parallel "$second/clean" --out "$corpus" \
     --teacher-tokenizer "$mpnet/tokenizer.json" --shares "$here/shares-second.json"
 python "$here/warm_start.py" --corpus "$corpus" --parent "$minilm"
-mtgauge train fluency --corpus "$corpus" --seconds 135 --given 0.85 --reverse 0.08 --dev "${dev[@]}" \
+mtgauge train fluency --corpus "$corpus" --seconds 320 --given 0.87 --reverse 0.05 --dev "${dev[@]}" \
     --out "$second/lm" --fuse
 mtgauge train teacher --corpus "$corpus" --teacher "$out/teacher.npz" --train "${dev[@]}" \
     --out "$second/tuned.npz"
 mtgauge train sample --corpus "$corpus" --teacher "$second/tuned.npz" \
-    --start "$second/lm/fluency.safetensors" --rows 380000 --each 2
+    --start "$second/lm/fluency.safetensors" --rows 250000 --each 2
 both=(--directions both --corpus "$corpus" --teacher "$second/tuned.npz" --rate 5e-4 --fuse
     --train "$out/mlqe.tsv" "$wmt/da18-out.tsv.gz" --dev "${dev[@]}" "$wmt/da18-dev.tsv")
 mtgauge train encoder "${both[@]}" --start "$corpus/warm.npz" --versions 2 --seconds 215 \
     --schedule-end 0.25 --out "$second/a"
 mtgauge train encoder "${both[@]}" --start "$second/a/student.safetensors" --samples --versions 4 \
-    --batch-pieces 320000 --seconds 555 --schedule-start 0.25 --warmup 50 --seed 2 --out "$second/b"
+    --batch-pieces 320000 --seconds 1250 --warmup 100 --seed 2 --out "$second/b"
 echo '{"turned": 48}' > "$second/facts.json"
 mtgauge train export --kind encoder --weights "$second/b/student.safetensors" --corpus "$corpus" \
     --facts "$second/facts.json" --out "$second/models/encoder"

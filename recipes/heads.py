@@ -69,8 +69,8 @@ def fit(
         pairs=_pairs(args.data, corpus),
         drop_overlap=True,
         any_language=True,
-        alike=True,
-        uncut=True,
+        equal_weights=True,
+        cut=0,
         limit=limit,
     )
     settings = train.HeadTraining(

@@ -301,13 +301,22 @@ def test_metrics_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     assert "chrf" in err
 
 
-def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "demo")
+def test_demo_shows_metrics_an_explanation_and_a_report(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "demo.html"
+    code, out, _ = run(capsys, "demo", "-o", str(page))
     assert code == 0
+    with_it, without = out.split("Without a reference")
+    for name in ("bleu", "chrf", "std", "bertscore", "regressor"):
+        assert f"{name} " in with_it
+    for name in ("xmoverscore", "kobe", "regressor:view=hyp+src"):
+        assert f"{name} " in without
     assert "literal (baseline)" in out
-    assert "de-en" in out
-    assert "ru-en" in out
-    assert "mtgauge score" in out
+    assert "careful is the best system." in out
+    assert "What cost most" in out
+    assert f"The report, with every segment: {page}" in out
+    assert "careful is the best system." in page.read_text(encoding="utf-8")
 
 
 def test_selftest_passes_and_notices_a_difference(

@@ -30,7 +30,7 @@ from mtgauge.errors import InputError, MtgaugeError, ResourceError, as_error
         (zlib.error("invalid distance"), InputError, "damaged data"),
         (lzma.LZMAError("Corrupt input data"), InputError, "damaged data"),
         (sqlite3.DatabaseError("file is not a database"), InputError, "damaged data"),
-        (sqlite3.OperationalError("disk is full"), InputError, "damaged data"),
+        (sqlite3.OperationalError("disk is full"), InputError, "no room left"),
     ],
 )
 def test_a_fault_becomes_a_sentence(fault: Exception, kind: type, said: str) -> None:

@@ -87,8 +87,6 @@ def test_an_option_that_does_not_apply_may_have_its_usual_value() -> None:
         ("fluency:lm_prior=0.3", "lm_prior=0.3", "lm_given is not nothing"),
         ("regressor:view=hyp+src,multi_ref=mean", "multi_ref=mean", "view is not"),
         ("esim:view=src,multi_ref=mean", "multi_ref=mean", "view is ref"),
-        ("kobe:preset=paper,names=on", "names=on", "preset is default"),
-        ("kobe:preset=paper,numbers=on", "numbers=on", "preset is default"),
         ("kobe:annotations=FILE,kb=mine", "kb=mine", "annotations is none"),
         ("bleu:smooth_value=1", "smooth_value=1", "smooth is floor or add-k"),
     ],
@@ -156,3 +154,25 @@ def test_a_mean_over_pairs_signs_what_was_asked_where_pairs_differ() -> None:
     assert mixed.short == "bleu|refs:1|lang:average|mtgauge:1+2"
     assert mixed.full == "bleu|lowercase:off|refs:1|lang:average|mtgauge:1+2"
     assert restore(mixed.short).params()["tokenize"] == "auto"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["bleu:max_order", "nist:max_order", "wordf:max_order", "chrf:word_order", "chrf:char_order",
+     "moverscore:ngram", "xmoverscore:ngram"],
+)  # fmt: skip
+def test_orders_have_an_upper_end(spec: str) -> None:
+    """One row has a number per order: a billion of them is no option but an accident."""
+    with pytest.raises(UsageError, match="out of range"):
+        registry.load(f"{spec}=1000000000").check()
+
+
+@pytest.mark.parametrize("spec", ["kobe:weights=typo=5", "blend:weights=0;0"])
+def test_weights_that_weigh_nothing_are_refused(spec: str) -> None:
+    with pytest.raises(UsageError, match="weights"):
+        registry.load(spec).check()
+
+
+def test_a_metric_is_named_by_text() -> None:
+    with pytest.raises(UsageError, match="named by text"):
+        registry.load(registry.load("chrf"))  # type: ignore[arg-type]

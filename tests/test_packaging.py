@@ -142,7 +142,9 @@ for name in {extras.split()!r}:
 from mtgauge.cli import main
 sys.exit(main({[part.format(data=data) for part in command]!r}))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -2,8 +2,9 @@
 
 Results go to standard output; progress, warnings and speed to standard error.
 Exit codes: 0 done; 1 a fault of ours; 2 wrong usage; 3 bad input; 4 a model or resource is
-missing; 130 interrupted. A closed pipe ends quietly. Where standard output is not UTF-8, marks are
-written in ASCII and other characters that it lacks as \\uXXXX.
+missing; 5 the gate of `check` is closed; 130 interrupted. A closed pipe ends quietly. Where
+standard output is not UTF-8, marks are written in ASCII and other characters that it lacks as
+\\uXXXX.
 """
 
 from __future__ import annotations
@@ -23,15 +24,20 @@ from mtgauge.report.writers import speak_plainly, visible
 # command: (module that has `add_arguments` and `run`, one line of help)
 COMMANDS = {
     "score": ("mtgauge.commands.score", "score systems, compare them, test the difference"),
+    "check": ("mtgauge.commands.check", "a gate for CI: fail where translations got worse"),
+    "report": ("mtgauge.commands.report", "one HTML page: verdict, scores, tests, segments"),
     "demo": ("mtgauge.commands.demo", "the main job on example data in the package"),
     "metrics": ("mtgauge.commands.metrics", "what metrics there are, and how to read them"),
     "explain": ("mtgauge.commands.explain", "what one segment's score was made of"),
     "meta": ("mtgauge.commands.meta", "how far a metric agrees with human judgements"),
     "probe": ("mtgauge.commands.probe", "does a metric prefer translationese?"),
+    "stream": ("mtgauge.commands.stream", "score and filter corpora of any size"),
+    "rerank": ("mtgauge.commands.rerank", "the best of n candidates per segment"),
     "remap": ("mtgauge.commands.remap", "fit and inspect remapped vector spaces (CLP, UMD)"),
     "vectors": ("mtgauge.commands.vectors", "convert and inspect word-vector files"),
     "train": ("mtgauge.commands.train", "train encoders, language models and metrics"),
     "kb": ("mtgauge.commands.kb", "build, inspect and try a knowledge base"),
+    "serve": ("mtgauge.commands.serve", "the web application and its REST interface"),
     "selftest": ("mtgauge.commands.selftest", "is this installation right?"),
 }
 
@@ -63,8 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settle_streams() -> None:
-    """SIGTERM ends a run as Ctrl-C does, so that copies are removed; closed streams are nothing."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    """SIGTERM and SIGHUP end a run as Ctrl-C does, so that copies are removed; closed streams are
+    nothing."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

@@ -72,17 +72,20 @@ def as_error(fault: Exception) -> MtgaugeError | None:
         return InputError("the data is nested too deep to be read")
     if isinstance(fault, OSError):
         remedy = {
-            errno.ENOSPC: "Make room and run it again: what was finished is kept.",
+            errno.ENOSPC: _MAKE_ROOM,
             errno.EFBIG: "The limit on the size of a file is too low here.",
             errno.EACCES: "Check who may read and write there.",
         }.get(fault.errno or 0, "")
         reason = (fault.strerror or str(fault) or type(fault).__name__).lower()
         return InputError(reason, file=fault.filename, remedy=remedy)
+    if _is_database(fault) and "full" in str(fault):
+        return InputError("no room left on the disk", remedy=_MAKE_ROOM)
     if (type(fault).__module__, type(fault).__name__) in _DAMAGE or _is_database(fault):
         return InputError(f"damaged data ({fault})", remedy="Fetch or make the file again.")
     return None
 
 
+_MAKE_ROOM = "Make room and run it again: what was finished is kept."
 _DAMAGE = {("zlib", "error"), ("_lzma", "LZMAError"), ("_csv", "Error")}
 
 

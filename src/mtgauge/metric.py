@@ -34,8 +34,11 @@ returns a new metric in which every `auto` has its value. After that nothing abo
 its signature is known before the first segment. `engine/ready.py` does this for every command. A
 metric that is used without it answers `auto` batch by batch, and stays as it is.
 
-Two things are done here for all metrics, in `rows`: an empty hypothesis gets the worst score, and
-so does a hypothesis that was left untranslated, as far as it was:
+A metric whose time or memory grows faster than its texts states the longest text that it reads
+(`longest`, in characters). What is longer is cut there and counted: no segment can stop a run.
+
+Two more things are done here for all metrics, in `rows`: an empty hypothesis gets the worst score,
+and so does a hypothesis that was left untranslated, as far as it was:
 
     score = (1 - u) score + u worst            u: its untranslated share (text/untranslated.py)
 
@@ -195,6 +198,7 @@ class Metric:
     cost: ClassVar[str] = "surface"  # surface, vectors, encoder: what a run has to pay
     higher_is_better: ClassVar[bool] = True
     tolerance: ClassVar[float] = 0.0  # how far a score may move with its batch mates
+    longest: ClassVar[int | None] = None  # characters of a text that it reads; None: all
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -273,6 +277,7 @@ class Metric:
 
     def rows(self, batch: Segments) -> FloatArray:
         """Statistics in which empty and untranslated hypotheses are as bad as can be."""
+        batch = self.cut(batch)
         table = self.filled_rows(batch)
         shares = self.untranslated_shares(batch)
         touched = np.flatnonzero(shares)
@@ -285,7 +290,7 @@ class Metric:
 
     def filled_rows(self, batch: Segments) -> FloatArray:
         """Statistics in which an empty hypothesis has the worst row, where one is declared."""
-        worst = self.worst_row
+        worst, batch = self.worst_row, self.cut(batch)
         filled = [i for i, text in enumerate(batch.hypotheses) if not is_blank(text)]
         if worst is None or len(filled) == len(batch):
             return self.statistics(batch)
@@ -293,6 +298,15 @@ class Metric:
         if filled:
             table[filled] = self.statistics(batch.take(filled))
         return table
+
+    def cut(self, batch: Segments) -> Segments:
+        """The batch with its texts cut to `longest`; segments that lose something are counted."""
+        if self.longest is None:
+            return batch
+        batch, cut = batch.cut(self.longest)
+        if cut:
+            self.notes["cut"] += cut
+        return batch
 
     def untranslated_shares(self, batch: Segments) -> FloatArray:
         """By how much each score is lowered; all 0 where the metric does not read the source."""

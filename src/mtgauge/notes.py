@@ -14,6 +14,14 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} text was longer than the model reads and was cut.",
         "{n} texts were longer than the model reads and were cut.",
     ),
+    "cut": (
+        "{n} segment has a text longer than the metric reads: it was cut there.",
+        "{n} segments have a text longer than the metric reads: they were cut there.",
+    ),
+    "fewer_shifts": (
+        "{n} segment has too many words in common to try every shift: only the first were tried.",
+        "{n} segments have too many words in common to try every shift: only the first were tried.",
+    ),
     "oov": (
         "{n} word has no vector and was left out.",
         "{n} words have no vector and were left out.",

@@ -117,6 +117,8 @@ def spec_of(metric: Metric) -> str:
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """("chrf", {"beta": "3"}) from "chrf:beta=3"."""
+    if not isinstance(spec, str):
+        raise UsageError(f"A metric is named by text such as 'chrf:beta=3', not by {spec!r}.")
     name, _, rest = spec.partition(":")
     values: dict[str, str] = {}
     for item in split_quoted(rest, ",", spec) if rest else []:

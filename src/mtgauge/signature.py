@@ -93,6 +93,36 @@ def _line(name: str, fields: Fields) -> str:
     return "|".join([name, *(f"{k}:{registry.quote(v)}" for k, v in fields.items())])
 
 
+def reread(short: str, full: str) -> Signature:
+    """A signature from its two lines as they were written; which part is what is not known.
+
+    >>> reread("bleu|refs:1", "bleu|max_order:4|refs:1").full
+    'bleu|max_order:4|refs:1'
+    """
+    name, *_ = registry.split_quoted(short, "|", short)
+    return Signature(name, options=_fields(full), facts=_fields(short))
+
+
+def differences(mine: Signature, theirs: Signature) -> dict[str, tuple[str, str]]:
+    """What two signatures say differently: {key: (mine, theirs)}, "-" where one is silent.
+
+    >>> differences(reread("chrf", "chrf|beta:2|refs:1"), reread("chrf", "chrf|beta:3|refs:1"))
+    {'beta': ('2', '3')}
+    """
+    one, other = ({"metric": s.name} | _fields(s.full) for s in (mine, theirs))
+    return {
+        key: (one.get(key, "-"), other.get(key, "-"))
+        for key in one | other
+        if one.get(key) != other.get(key)
+    }
+
+
+def _fields(line: str) -> Fields:
+    _, *items = registry.split_quoted(line, "|", line)
+    pairs = [item.partition(":") for item in items]
+    return {key: registry.unquote(value) for key, _, value in pairs}
+
+
 def restore(text: str) -> Metric:
     """The metric that wrote this signature, short or full.
 

@@ -14,7 +14,7 @@ from mtgauge.engine import demo
 def test_demo_compares_three_systems(run) -> None:
     done = run("demo -m chrf")
     assert done.code == 0
-    assert "20 segments, 3 systems" in done.out
+    assert "20 sentences from German, translated by 3 systems" in done.out
     assert "careful" in done.out
 
 

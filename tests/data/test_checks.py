@@ -168,10 +168,12 @@ def _messages(
 def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> None:
     plain = ["Un café.", "Été.", "Déjà vu.", "Une forêt.", "Le garçon."]
     other = [f"{text} Oui." for text in plain]
-    assert _messages(other, plain, plain) == ""
+    assert _messages(other, plain, [f"{text} Ja." for text in plain]) == ""
     assert "a: 1 line(s) hold invisible" in _messages([*other[:4], "\ufeffA"], plain)
     assert "direction" in _messages([*other[:4], "a\u202eb"], plain)
     assert "NFD" in _messages([unicodedata.normalize("NFD", text) for text in other], plain)
+    few = [*["No accent here."] * 20, *plain[:2]]  # two accented lines are enough
+    assert "NFD" in _messages([unicodedata.normalize("NFD", f"{x} Oui.") for x in few], few)
     assert "every line equals a reference" in _messages(plain, plain)
     assert "bare numbers" in _messages(["0.5", "-1", "1e-3", "2,5", "7"], plain)
     assert "the source: 1 empty line(s)" in _messages(other, plain, [*plain[:4], "\u200b"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtgauge.data import columns
+from mtgauge.data import columns, readers
 from mtgauge.data.corpus import Corpus
 from mtgauge.errors import InputError, UsageError
 
@@ -232,3 +232,16 @@ def test_alternatives_are_columns_where_every_segment_has_as_many() -> None:
     assert (len(even.references), len(uneven.references)) == (2, 1)
     assert next(even.chunks(9)).references == [("a", "b"), ("c", "d")]
     assert next(uneven.chunks(9)).references == [("a", "b"), ("c",)]
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
+    """A small .gz may unpack to gigabytes in one line; it is refused before they are in memory."""
+    bomb = tmp_path / "bomb.txt.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as out:
+        out.write(b"fine\n")
+        for _ in range(17):
+            out.write(b"x" * 2**20)
+    lines = readers.raw_lines(bomb)
+    assert next(lines) == (1, "fine")
+    with pytest.raises(InputError, match=r"\.gz, line 2: the line is longer than 16,777,216"):
+        next(lines)

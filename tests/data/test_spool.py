@@ -136,3 +136,9 @@ def test_no_standard_input_and_no_room(
         Corpus.from_arguments(["-"], None, [])
     with pytest.raises(UsageError, match="one file only"):
         Corpus.from_arguments(["-"], "-", [])
+
+
+def test_a_device_without_an_end_is_refused(scratch: Path) -> None:
+    with pytest.raises(InputError, match="a device, not a file"):
+        Corpus.from_arguments(["/dev/zero"], None, [])
+    assert not any(scratch.iterdir())

@@ -15,6 +15,7 @@ from mtgauge.errors import ResourceError
 class Model:
     """Runs out of memory above `most` padded tokens."""
 
+    parallel = 1
     name = "tiny"
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
 
@@ -70,3 +71,17 @@ def test_out_of_memory_halves_the_budget_and_every_text_is_run_once() -> None:
 
 def test_nothing_makes_no_batch() -> None:
     assert token_batches(np.empty(0, np.int64), 10) == []
+
+
+@pytest.mark.parametrize("parallel", [2, 3])
+def test_side_by_side_gives_the_same_batches_in_the_same_order(parallel: int) -> None:
+    lengths = [5, 2, 9, 2, 7, 7, 1, 3, 8, 4]
+    alone = Model(20, lengths, most=12)
+    together = Model(20, lengths, most=12)  # both run out of memory, and halve
+    together.parallel = parallel
+    first = {int(i): x for rows, xs in run_batches(alone, lengths, alone.run)
+             for i, x in zip(rows, xs, strict=True)}  # fmt: skip
+    second = {int(i): x for rows, xs in run_batches(together, lengths, together.run)
+              for i, x in zip(rows, xs, strict=True)}  # fmt: skip
+    assert first == second == dict(enumerate(lengths))
+    assert together.tokens_per_batch < 20

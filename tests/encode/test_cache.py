@@ -98,6 +98,20 @@ def test_a_locked_file_does_not_stop_the_run(tmp_path: Path) -> None:
     other.execute("ROLLBACK")
 
 
+@pytest.mark.parametrize(
+    "damage", ["data = zeroblob(64)", "data = substr(data, 1, 20)", "width = 0", "data = 'text'"]
+)
+def test_damaged_vectors_are_not_believed(tmp_path: Path, damage: str) -> None:
+    cache = DiskCache(str(tmp_path), "model", 1)
+    cache.put([(("2", "cat"), rows(3))])
+    with sqlite3.connect(cache.path) as store:
+        store.execute(f"UPDATE vectors SET {damage}")
+    store.close()
+    assert cache.get([("2", "cat")]) == {}
+    cache.put([(("2", "cat"), rows(3))])
+    np.testing.assert_array_equal(cache.get([("2", "cat")])["2", "cat"], rows(3))
+
+
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "vectors.sqlite").write_bytes(b"nonsense" * 1000)
     with pytest.raises(ResourceError, match=r"vectors\.sqlite cannot be used"):

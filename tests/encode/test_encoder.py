@@ -207,3 +207,17 @@ def test_configure_checks_and_reloads() -> None:
             encode.configure(dtype="int4")
     finally:
         encode.configure(memory_gb=EncoderSettings().memory_gb)
+
+
+def test_texts_are_forgotten_where_a_shard_must_stand_alone():
+    from mtgauge.encode import load
+
+    before = load.current_settings()
+    for remember, kept in (("run", 1), ("shard", 0)):
+        with load.configured(remember=remember):
+            encoder = load.load_encoder("embedded")
+            encoder.forget()
+            encoder.encode(["Ein Satz."])
+            load.forget_texts()
+            assert len(encoder._window) == kept
+    assert load.current_settings() == before

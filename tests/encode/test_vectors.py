@@ -217,12 +217,73 @@ def test_missing_and_damaged_stores_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=r"(?s)'xx'.*mtgauge vectors convert"):
         WordVectors.embedded("xx")
     store = write_store(tmp_path / "s", ["a", "b"], VALUES[:2])
-    np.save(tmp_path / "s" / "vectors.npy", VALUES[:1])
+    header = json.loads((store.folder / "header.json").read_text("utf-8")) | {"words": 3}
+    (store.folder / "header.json").write_text(json.dumps(header), "utf-8")
     with pytest.raises(ResourceError, match="not whole"):
         WordVectors.open(store.folder)
-    (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
+    (tmp_path / "s" / "vectors.npy").unlink()
     with pytest.raises(ResourceError, match="damaged"):
         WordVectors.open(store.folder)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_a_byte_that_changed_is_noticed_in_every_file(tmp_path: Path, dtype: Any) -> None:
+    folder = write_store(tmp_path / "s", WORDS, VALUES, dtype=dtype).folder
+    for file in sorted(folder.iterdir()):
+        if file.name != "header.json":
+            content = file.read_bytes()
+            file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            with pytest.raises(ResourceError, match=f"damaged: {file.name}"):
+                WordVectors.open(folder)
+            file.write_bytes(content)
+    assert len(WordVectors.open(folder)) == len(WORDS)
+
+
+def test_a_damaged_store_in_the_cache_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "tiny.vec"
+    file.write_bytes(FILES["glove"])
+    folder = open_vectors(file).folder
+    (folder / "vectors.npy").write_bytes(b"rubbish")
+    assert list(open_vectors(file).words()) == [word.lower() for word in WORDS]
+
+
+def test_the_same_conversion_again_is_done_already(tmp_path: Path) -> None:
+    """A run that was killed at its very end; another file or option is another store."""
+    file, out = tmp_path / "v.txt", str(tmp_path / "s")
+    file.write_bytes(FILES["glove"])
+    command = ["vectors", "convert", str(file), "-o", out]
+    assert main(command) == 0
+    before = (tmp_path / "s" / "header.json").stat()
+    assert main(command) == 0
+    assert (tmp_path / "s" / "header.json").stat() == before
+    assert main([*command, "--limit", "2"]) == 2
+    file.write_bytes(FILES["glove"].replace(b"Katze", b"Hunde"))
+    assert main(command) == 2
+    file.write_bytes(FILES["glove"])
+    (tmp_path / "s" / "vectors.npy").write_bytes(b"rubbish")
+    assert main(command) == 2
+
+
+def test_a_store_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "v.txt"
+    file.write_bytes(FILES["glove"])
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "save", full)
+        assert main(["vectors", "convert", str(file), "-o", str(tmp_path / "s")]) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["v.txt"]
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="there already"):
+        write_store(tmp_path / "s", WORDS, VALUES)
+    assert (tmp_path / "s" / "notes.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

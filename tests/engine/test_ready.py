@@ -17,6 +17,7 @@ from mtgauge import encode, registry
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import rows_of
 from mtgauge.engine.ready import check_device, make_ready, serve
 from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 from mtgauge.meta.scoring import score as score_judged
@@ -274,10 +275,10 @@ def test_the_row_cache_keeps_rows_of_different_settlements_apart(tmp_path: Path)
     batch = Segments(OUTPUT, SOURCES, [(r,) for r in REFERENCES], "de-en")
     cache = RowCache(tmp_path)
     for sides in ({"source"}, {"reference"}, {"source", "reference"}):
-        cache.rows(make_ready("regressor", Task(frozenset(sides), "de-en")), batch)
+        rows_of(make_ready("regressor", Task(frozenset(sides), "de-en")), batch, cache=cache)
     assert (cache.hits, cache.misses) == (0, 9)
     ready = make_ready("regressor", BOTH)
-    assert np.array_equal(cache.rows(ready, batch), ready.metric.rows(batch))
+    assert np.array_equal(rows_of(ready, batch, cache=cache), ready.metric.rows(batch))
     assert cache.hits == 3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mtgauge.errors import InputError, ResourceError
-from mtgauge.knowledge.link.annotations import AnnotationLinker, read, write
+from mtgauge.knowledge.link.annotations import AnnotationFolder, read, write
 from mtgauge.knowledge.link.mention import Mention
 
 TEXT = "Rain over London."
@@ -27,7 +27,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 def test_the_papers_layout_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(row(id="/m/04jpl", begin=10, end=16)))
-    linker = AnnotationLinker.read(tmp_path)
+    linker = AnnotationFolder.read(tmp_path).linker("hypothesis")
     assert linker.link([TEXT, ""], "en") == [
         [Mention(10, 16, "London", ("/m/04jpl",), "entity")],
         [],
@@ -56,9 +56,33 @@ def test_malformed_annotations_say_where(tmp_path: Path, content: str, message: 
 def test_a_text_without_annotation_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [TEXT], [[]])
     with pytest.raises(InputError, match="has no annotation"):
-        AnnotationLinker.read(tmp_path / "a.json").link(["Something else."], "en")
+        AnnotationFolder.read(tmp_path / "a.json").linker("source").link(["Other."], "en")
     with pytest.raises(ResourceError, match="no annotations"):
-        AnnotationLinker.read(tmp_path / "absent")
+        AnnotationFolder.read(tmp_path / "absent")
+
+
+def test_sides_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """An output that copies its source, annotated in another way."""
+    london = [Mention(10, 16, "London", ("/m/04jpl",), "entity")]
+    write(tmp_path / "newstest-src.de-en", [TEXT], [london])
+    write(tmp_path / "online-A.de-en", [TEXT], [[]])
+    folder = AnnotationFolder.read(tmp_path)
+    assert folder.linker("source").link([TEXT], "de") == [london]
+    assert folder.linker("hypothesis").link([TEXT], "en") == [[]]
+    with pytest.raises(InputError, match="this reference has no annotation"):
+        folder.linker("reference").link([TEXT], "en")
+
+
+def test_two_systems_that_disagree_are_refused_when_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / "src.json", ["Regen."], [[]])
+    write(tmp_path / "a.json", [TEXT, "Rain."], [[], []])
+    write(tmp_path / "b.json", [TEXT, "Rain."], [[Mention(0, 4, "Rain", ("r",), "x")], []])
+    linker = AnnotationFolder.read(tmp_path).linker("hypothesis")
+    assert linker.link(["Rain."], "en") == [[]]
+    with pytest.raises(
+        InputError, match=r"a\.json and .*b\.json annotate one sentence in two ways"
+    ):
+        linker.link([TEXT], "en")
 
 
 @pytest.mark.shared

@@ -69,15 +69,81 @@ def test_a_dump_that_ends_in_the_middle_is_kept_and_resumed(tmp_path: Path) -> N
     writer = KnowledgeWriter(out)
     with pytest.raises(InputError, match="ends in the middle"):
         build.from_wikidata(writer, path, {"en"})
-    done = int(writer.get("lines:d.json.bz2") or 0)
     writer.close()
-    assert 0 <= done < 3000
     path.write_bytes(whole)
     writer = KnowledgeWriter(out)
     build.from_wikidata(writer, path, {"en"})
     writer.finish()
     with KnowledgeBase(out) as kb:
         assert kb.counts()["*"] == {"person": 2999}
+
+
+def names_in(path: Path) -> int:
+    with KnowledgeBase(path) as kb:
+        return sum(kb.counts()["*"].values())
+
+
+def test_another_dump_of_the_same_name_is_read_whole(tmp_path: Path) -> None:
+    out, command = tmp_path / "kb.sqlite", ["kb", "build", str(tmp_path / "kb.sqlite")]
+    for folder, first in (("a", 0), ("b", 100)):
+        (tmp_path / folder).mkdir()
+        items = [item(n, "Q5", en=f"Name {n}", cs=f"Jméno {n}") for n in range(first, first + 150)]
+        dump(tmp_path / folder / "d.json.bz2", items)
+    assert main([*command, "--wikidata", str(tmp_path / "a" / "d.json.bz2")]) == 0
+    assert names_in(out) == 150
+    assert main([*command, "--wikidata", str(tmp_path / "b" / "d.json.bz2")]) == 0
+    assert names_in(out) == 250
+    more = [*command, "--wikidata", str(tmp_path / "b" / "d.json.bz2"), "--languages", "en,cs"]
+    assert main(more) == 0  # other options: read again
+    with KnowledgeBase(out) as kb:
+        assert kb.languages() == {"en", "cs"}
+
+
+def test_a_build_that_breaks_off_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_COMMIT_EVERY", 10)
+    path = dump(tmp_path / "d.json.bz2", [item(n, "Q5", en=f"Name {n}") for n in range(100)])
+    written: list[str] = []
+    add = KnowledgeWriter.add
+
+    def counted(self: KnowledgeWriter, id: str, *rest: object) -> None:
+        written.append(id)
+        if len(written) == 55:
+            raise KeyboardInterrupt
+        add(self, id, *rest)  # type: ignore[arg-type]
+
+    command = ["--wikidata", str(path)]
+    assert main(["kb", "build", str(tmp_path / "whole.sqlite"), *command]) == 0
+    monkeypatch.setattr(KnowledgeWriter, "add", counted)
+    assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 130
+    assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 0
+    assert written[55] == "Q49"  # after the last lines that were committed
+    assert main(["kb", "build", str(tmp_path / "broken.sqlite"), *command]) == 0  # once more
+    whole, broken = (tmp_path / f"{name}.sqlite" for name in ("whole", "broken"))
+    assert whole.read_bytes() == broken.read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"CREATE"])
+def test_a_build_killed_before_its_first_commit_goes_on(tmp_path: Path, content: bytes) -> None:
+    path, out = dump(tmp_path / "d.json.bz2", ITEMS), tmp_path / "kb.sqlite"
+    out.write_bytes(content)
+    wanted = 3 if content else 0  # a file that is no database is not overwritten
+    assert main(["kb", "build", str(out), "--wikidata", str(path)]) == wanted
+    assert bool(content) == (out.read_bytes() == content)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 100_000, "5", "[]", '{"type": "item", "id": {}}', '{"type": "item", "labels": []}',
+     '{"type": "item", "sitelinks": {}, "labels": {}, "claims": null}'],
+)  # fmt: skip
+def test_malformed_items_say_where(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(f"[\n{line}\n]")
+    writer = KnowledgeWriter(tmp_path / "kb.sqlite")
+    with pytest.raises(InputError, match=r"d\.json, line 2"):
+        build.from_wikidata(writer, path, {"en"}, min_sitelinks=0)
 
 
 def test_a_broken_line_says_where(tmp_path: Path) -> None:
@@ -151,6 +217,11 @@ def test_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("id,name\n1,a\n", "no column category, lang"),
         ("id,category,lang,name\n,x,en,a\n", "line 2: an empty cell"),
+        ("id,category,lang,name\n1,x,en,a\0\n", "line 2.*NUL"),
+        ("id,category,lang,name\n1,x,en,a,b\n", "line 2: 5 columns"),
+        ("id,category,lang,name\n1,x,English,a\n", "line 2.*English"),
+        ("id,category,lang,lang,name\n1,x,en,en,a\n", "two columns"),
+        ("id,category,lang,name\n1,x,en," + "a" * 200_000 + "\n", "line 2.*limit"),
     ],
 )
 def test_wrong_csv(tmp_path: Path, content: str, message: str) -> None:

@@ -110,7 +110,7 @@ def test_unpacking_into_a_folder_that_cannot_be_written(
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    with pytest.raises(ResourceError, match="XDG_CACHE_HOME"):
+    with pytest.raises(ResourceError, match="MTGAUGE_CACHE"):
         store._unpacked()
 
 
@@ -128,6 +128,38 @@ def test_a_damaged_package_is_told(
     with pytest.raises(ResourceError, match=r"kb\.sqlite\.xz is damaged"):
         store._unpacked()
     assert not list(tmp_path.glob("cache/**/*"))
+
+
+def test_a_base_that_is_unfinished_or_damaged_is_refused(small: Path) -> None:
+    content = small.read_bytes()
+    for place in (len(content) // 2, len(content) - 1, 26, 61):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        small.write_bytes(damaged)
+        with pytest.raises(InputError, match="unfinished, or damaged"):
+            KnowledgeBase(small)
+    small.write_bytes(content)
+    writer = KnowledgeWriter(small)
+    writer.source("more", "CC0-1.0", "1")
+    writer.add("x:9", "place", "Addition", [("en", "Addition", 1.0)])
+    writer.close()
+    with pytest.raises(InputError, match="Run the command again"):
+        KnowledgeBase(small)
+
+
+def test_the_embedded_one_is_unpacked_again_if_it_was_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtgauge.knowledge.base import store
+
+    monkeypatch.setenv("MTGAUGE_CACHE", str(tmp_path))
+    path = store._unpacked()
+    content = path.read_bytes()
+    path.write_bytes(content[:70_000] + b"damage" + content[70_006:])
+    with KnowledgeBase.open() as kb:
+        assert kb.path == path
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_norwegian_names_are_found_under_its_usual_code() -> None:

@@ -48,6 +48,18 @@ def test_references_best_and_mean() -> None:
         assert metric.segment_score(metric.statistics(batch))[0] == expected
 
 
+def test_the_search_ends_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mtgauge.metrics import character as module
+
+    batch = Segments(["a b c d e f"], references=[("d e f a c b",)])
+    metric = load("character")
+    whole = metric.statistics(batch)[0, 0]
+    assert "fewer_shifts" not in metric.notes
+    monkeypatch.setattr(module, "_MOST_COMPARED", 6)
+    assert metric.statistics(batch)[0, 0] > whole
+    assert metric.notes["fewer_shifts"] == 1
+
+
 @pytest.mark.shared
 def test_published_wmt15_and_wmt16(shared: Path) -> None:
     published = {

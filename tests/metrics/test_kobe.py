@@ -15,6 +15,7 @@ from mtgauge.knowledge.link.mention import Mention
 from mtgauge.metrics.kobe import Kobe, entity_count_penalty
 from mtgauge.registry import load
 from mtgauge.report.explain import render
+from mtgauge.signature import sign
 
 
 class Letters:
@@ -172,10 +173,39 @@ def test_a_partial_copy_is_lowered_by_its_share(measure: str) -> None:
 
 def test_switches() -> None:
     batch = Segments(["Quozzberg has 5."], sources=["Die 5 hat nur Quozzberg."], lang="de-en")
-    assert load("kobe").statistics(batch)[0].tolist() == [2, 2, 2]
-    assert load("kobe:names=off").statistics(batch)[0].tolist() == [1, 1, 1]
-    assert load("kobe:names=off,numbers=off").statistics(batch)[0].tolist() == [0, 0, 0]
+    assert load("kobe:names=on").statistics(batch)[0].tolist() == [2, 2, 2]
+    assert load("kobe").statistics(batch)[0].tolist() == [1, 1, 1]
+    assert load("kobe:numbers=off").statistics(batch)[0].tolist() == [0, 0, 0]
     assert load("kobe:preset=paper").statistics(batch)[0].tolist() == [0, 0, 0]
+
+
+def test_the_preset_of_the_paper_is_the_paper_and_nothing_else() -> None:
+    """No filter of languages, no mercy for names that the target language lacks; signed so."""
+    paper = load("kobe:preset=paper")
+    copy = "Der Premierminister sprach gestern lange mit Angela Merkel in Berlin über Prag."
+    batch = Segments([copy], sources=[copy], lang="de-en")
+    rows = paper.rows(batch)[0]
+    assert rows[0] == rows[1] == load("kobe:preset=paper").statistics(batch)[0][1] > 0
+    assert load("kobe:preset=paper,filter_language=on").rows(batch)[0, 0] == 0
+    full = sign(paper).full
+    for said in ("preset:paper", "numbers:off", "names:off", "untranslated:keep"):
+        assert said in full
+    assert "filter_language:off" in full
+    assert "names:on" in sign(load("kobe:preset=paper,names=on")).short
+
+
+def test_a_name_that_the_target_lacks_is_lost_under_the_papers_rules() -> None:
+    lost = Mention(0, 9, "Xyz Abcde", ("no:such",), "place")
+
+    class Everything:
+        def link(self, texts, lang):
+            return [[lost] if lang == "de" else [] for _ in texts]
+
+    batch = Segments(["Nothing here."], sources=["Xyz Abcde"], lang="de-en")
+    for spec, counted in (("kobe", 0), ("kobe:preset=paper", 1)):
+        metric = load(spec)
+        metric.__dict__["_linker"] = Everything()
+        assert metric.statistics(batch)[0].tolist() == [0, counted, 0]
 
 
 def test_against_the_reference() -> None:

@@ -59,9 +59,9 @@ def test_an_unknown_tokeniser_is_refused() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bleu:max_order=0", "max_order=0 is out of range. It must be 1 or more"),
-        ("nist:max_order=0", "max_order=0 is out of range. It must be 1 or more"),
-        ("wordf:max_order=-2", "max_order=-2 is out of range. It must be 1 or more"),
+        ("bleu:max_order=0", "max_order=0 is out of range. It must be between 1 and 20"),
+        ("nist:max_order=0", "max_order=0 is out of range. It must be between 1 and 20"),
+        ("wordf:max_order=-2", "max_order=-2 is out of range. It must be between 1 and 20"),
         ("wordf:beta=nan", "beta=nan is out of range"),
         ("chrf:beta=-1", "beta=-1 is out of range. It must be 0 or more"),
         ("chrf:char_order=0", "not both 0"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mtgauge
+from hostile import HOSTILE as FORTY
 from mtgauge.cli import main
 from mtgauge.report.table import render
 from mtgauge.report.writers import (
@@ -29,6 +30,7 @@ from mtgauge.report.writers import (
 )
 
 HOSTILE = [
+    *FORTY,
     "plain",
     "\x1b[31mred\x1b[0m",
     "\x1b]0;title\x07",
@@ -59,7 +61,6 @@ HOSTILE = [
     "#1",
     "{a}",
     "~a^b",
-    "<script>alert(1)</script>",
     "&lt;b&gt;",
     "[a](http://b)",
     "*a*",

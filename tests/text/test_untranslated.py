@@ -119,6 +119,10 @@ def test_lower_cased_names_are_known_from_the_source() -> None:
     good = "yesterday vesna györkös znidar and ludwig götz came to laibach ."
     assert share(source, good, "de-en") == 0
     assert share("Фото: Александр Миридонов", "photo : aleksandr miridonov", "ru-en") == 0
+    # lower-cased by a program that knows ASCII letters only
+    source = "Dün Emre Öztürk, Okan Şahin, Yusuf Ünal ve Hakan Çelik takıma katıldı."
+    good = "yesterday emre Öztürk , okan Şahin , yusuf Ünal and hakan Çelik joined the team ."
+    assert share(source, good, "tr-en") == 0
     assert share(SENTENCE["de"], SENTENCE["de"].lower(), "de-en") == 1
     assert share(SENTENCE["de"], SENTENCE["fi"].lower(), "de-en") == 1
 

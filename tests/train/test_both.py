@@ -127,6 +127,28 @@ def test_what_happens_to_english_happens_to_the_foreign_side(corpus: ParallelCor
     assert foreign[untouched].mean() > 0.9
 
 
+def test_guesses_are_other_words_and_some_versions_hold_most_of_them(
+    corpus: ParallelCorpus, tiny_corpus: Path
+) -> None:
+    teacher = Teacher.load([tiny_corpus / "teacher.npz"])
+    torch.manual_seed(0)
+    losses = Losses(corpus, teacher, Student(SHAPE, 24), TINY)
+    rows = torch.arange(200)
+    source, target = texts_of(corpus, rows, 22)
+    guessed = losses._guessed(source, target, 24)
+    there = guessed >= 0
+    assert there.any()
+    assert (target[there] >= 0).all()
+    assert (guessed[there] != target[there]).all()
+    made = slip(target, source, corpus.lang[rows], corpus.slips, losses.back, losses.facts, 8,
+                losses.rng, guessed)  # fmt: skip
+    many = there.sum(1) >= 2
+    same = (made.english[many][:, :, :, None] == guessed[many][:, None, None, :]).any(2)
+    held = (same & there[many][:, None]).sum(-1) / there[many].sum(1)[:, None]
+    assert (held >= 0.5).float().mean() > 0.15
+    assert (held == 0).float().mean() > 0.15
+
+
 def test_a_turned_source_is_not_its_own_translation() -> None:
     vectors = f.unit(torch.randn(2, 5, 3 * f.TURNED))
     inner = torch.ones(2, 5, dtype=torch.bool)

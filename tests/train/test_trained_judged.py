@@ -44,9 +44,7 @@ def test_scores_of_0_to_100_are_refused(tmp_path: Path) -> None:
         judged.refuse_bad(judged.read([raw]))
     slip = write(tmp_path / "slip.tsv", *(row(i) for i in range(19)), row(19, human=-13))
     assert judged.refuse_bad(judged.read([slip])).scores.min() == -3
-    as_papers = judged.refuse_bad(judged.read([slip]), uncut=True, alike=True)
-    assert as_papers.scores.min() < -3
-    assert (as_papers.weights == 1).all()
+    assert judged.refuse_bad(judged.read([slip]), cut=0).scores.min() < -3
 
 
 def test_unknown_languages_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mtgauge kb`: build a knowledge base, look into one, try the linker."""
+"""`mtgauge kb`: build a knowledge base, look into one, try the linker, count entities."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import sys
 from pathlib import Path
 
 from mtgauge.data.codes import Language
+from mtgauge.data.corpus import Corpus
+from mtgauge.data.output import write
 from mtgauge.errors import UsageError
 from mtgauge.knowledge.base.store import KnowledgeBase
 from mtgauge.knowledge.base.writer import KnowledgeWriter
+from mtgauge.report.writers import TABLES, json_text
 
 _EXAMPLES = """
 examples:
   mtgauge kb info
   mtgauge kb link "Včera byl v Praze." -l cs
+  mtgauge kb count -s src.de -t a.txt b.txt -r ref.txt -l de-en --plot pictures --segment 3
+  mtgauge kb annotate -s src.de -t a.txt b.txt -l de-en -o annotations
   mtgauge kb build my.sqlite --csv products.csv
   mtgauge kb build my.sqlite --wikidata latest-all.json.bz2 --languages en,cs --min-sitelinks 20
 """
@@ -22,7 +27,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
-    commands = parser.add_subparsers(dest="kb_command", required=True, metavar="build|info|link")
+    commands = parser.add_subparsers(
+        dest="kb_command", required=True, metavar="build|info|link|count|annotate"
+    )
     build = commands.add_parser("build", help="build a knowledge base from open data")
     build.add_argument("out", type=Path, metavar="KB", help="file to write, or to go on with")
     build.add_argument("--wikidata", metavar="DUMP", help="JSON dump (.json, .gz, .bz2)")
@@ -42,10 +49,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     link.add_argument("-l", "--lang", required=True, metavar="LANG")
     link.add_argument("--kb", default="embedded", metavar="KB")
     link.add_argument("--annotations", metavar="FILE", help="write them in the paper's format too")
+    counts = commands.add_parser("count", help="count what source, references and systems mention")
+    _add_texts(counts)
+    counts.add_argument("--format", choices=TABLES, default="table")
+    counts.add_argument("--json", type=Path, metavar="FILE", help="write the counts as JSON too")
+    counts.add_argument("--plot", type=Path, metavar="FOLDER", help="draw them (extra `plot`)")
+    counts.add_argument(
+        "--segment", type=int, metavar="N", help="draw this segment of the first system too"
+    )
+    annotate = commands.add_parser("annotate", help="write all mentions in the paper's format")
+    _add_texts(annotate)
+    annotate.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER")
+
+
+def _add_texts(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-s", "--source", required=True, metavar="SRC", help="what was translated")
+    add("-t", "--translations", nargs="+", required=True, metavar="HYP", help="translations")
+    add("-r", "--references", nargs="+", default=[], metavar="REF", help="human translations")
+    add("-l", "--lang", required=True, metavar="PAIR", help="language pair, such as de-en")
+    add("-m", "--metric", default="kobe", metavar="KOBE", help="whose entities (%(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
-    return {"build": _build, "info": _info, "link": _link}[args.kb_command](args)
+    known = {"build": _build, "info": _info, "link": _link, "count": _count, "annotate": _annotate}
+    return known[args.kb_command](args)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -129,4 +157,36 @@ def _link(args: argparse.Namespace) -> int:
                 print(*cells, "weak" if m.weak else "yes", sep="\t")
     if args.annotations:
         annotations.write(args.annotations, texts, linked)
+    return 0
+
+
+def _count(args: argparse.Namespace) -> int:
+    from mtgauge.engine.entities import count
+    from mtgauge.engine.explain import explain_corpus
+    from mtgauge.report.entities import plot, render
+
+    if args.segment is not None and args.plot is None:
+        raise UsageError("--segment is drawn into a folder: give --plot FOLDER.")
+    with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
+        counts = count(corpus, args.metric, args.lang)
+        example = None
+        if args.segment is not None:
+            first = dict(list(corpus.systems.items())[:1])
+            alone = Corpus(first, corpus.sources, corpus.references)
+            example = explain_corpus(alone, args.metric, args.lang, args.segment)
+    sys.stdout.write(render(counts, args.format))
+    if args.json is not None:
+        write(args.json, json_text(counts.to_dict()))
+    if args.plot is not None:
+        for path in plot(args.plot, counts, example):
+            print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _annotate(args: argparse.Namespace) -> int:
+    from mtgauge.engine.entities import annotate
+
+    with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
+        for path in annotate(corpus, args.metric, args.lang, args.out):
+            print(path)
     return 0

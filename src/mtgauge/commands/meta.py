@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 from mtgauge.commands.shared import (
+    add_place_options,
     add_result_options,
     open_cache,
+    place_of,
     progress_bar,
     use_encoder_options,
 )
@@ -73,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")
     add("--no-ci", action="store_true", help="no confidence intervals")
     add_result_options(parser, seed="resampling")
+    add_place_options(parser)
     add("--verbose", action="store_true", help="signatures in full, on standard error")
 
 
@@ -83,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     # -l takes several pairs and so swallows a DATA that follows it
     langs = [word for word in args.lang or () if not Path(word).exists()]
     data = [*args.data, *(Path(word) for word in args.lang or () if Path(word).exists())]
-    with progress_bar("segments", quiet=args.quiet) as progress:
+    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as progress:
         found = meta(
             data,
             args.metrics,
@@ -103,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
             unescape=args.unescape,
             seed=args.seed,
             cache=cache,
+            place=place,
             progress=progress,
         )
     sys.stdout.write(found.render(args.format, matrix=args.matrix))
@@ -117,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
     _warn_of_unserved(found)
     if not args.quiet:
         _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
+        if place.remark():
+            print(place.remark() + ".", file=sys.stderr)
     return 0
 
 
@@ -149,6 +155,7 @@ def _say_more(
     if cache is not None:
         print(
             f"{cache.misses:,} texts scored, {cache.hits:,} read from {cache.path}; "
-            f"{seconds:.1f} s in all.",
+            + (f"{cache.damaged:,} damaged rows there were replaced; " if cache.damaged else "")
+            + f"{seconds:.1f} s in all.",
             file=sys.stderr,
         )

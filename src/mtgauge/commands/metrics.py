@@ -53,6 +53,7 @@ def details(name: str) -> str:
         "range": f"{_bound(low)} to {_bound(high)}; "
         + ("higher is better" if metric.higher_is_better else "lower is better"),
         "empty hypothesis": f"{metric.worst:g}",
+        "longest text": "any" if metric.longest is None else f"{metric.longest:,} characters",
         "languages": "any" if metric.languages is None else ", ".join(sorted(metric.languages)),
         "cost": metric.cost,
         "device": "--device chooses it" if metric.uses_device else "CPU",

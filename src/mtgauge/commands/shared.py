@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mtgauge.data.output import cache_folder
+from mtgauge.data import checks, foreign, testsets
+from mtgauge.data.corpus import Corpus
+from mtgauge.data.output import cache_folder, write
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.local import score_corpus
+from mtgauge.engine.places import Place, Where, open_place
+from mtgauge.engine.result import Result
+from mtgauge.engine.summary import Comparing
+from mtgauge.errors import UsageError
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -26,6 +33,143 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], 
         yield bar.update
 
 
+def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> None:
+    """Options of commands that score a corpus: what is scored, by which metrics, and how."""
+    parser.add_argument(
+        "-t", "--translations", nargs="+", metavar="HYP",
+        help="translations of one or more systems: a file each, or a table with a column each",
+    )  # fmt: skip
+    parser.add_argument("-s", "--source", metavar="SRC", help="what was translated")
+    parser.add_argument(
+        "-r", "--references", nargs="+", default=[], metavar="REF",
+        help="human translations; several files are alternatives of each other",
+    )  # fmt: skip
+    parser.add_argument(
+        "-T", "--test-set", metavar="NAME",
+        help="source and references of a published test set, such as wmt22 (with -l)",
+    )  # fmt: skip
+    parser.add_argument("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
+    parser.add_argument(
+        "-m",
+        "--metrics",
+        nargs="+",
+        metavar="METRIC",
+        help=f"name or name:key=value,key=value (default: {usual_metrics}); see mtgauge metrics",
+    )
+    parser.add_argument(
+        "--scores", nargs="+", default=[], metavar="FILE", type=Path,
+        help="segment scores of other tools, such as COMET, in the same table: one number per "
+        "line, a table (system segment METRIC), or the JSON of comet-score",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lower", nargs="+", default=[], metavar="NAME",
+        help="of these metrics of --scores, lower is better",
+    )  # fmt: skip
+    parser.add_argument(
+        "--doc", metavar="COLUMN",
+        help="resample documents instead of segments: a column of the table, or a file with the "
+        "document of each line",
+    )  # fmt: skip
+    parser.add_argument(
+        "--empty",
+        choices=["worst", "skip", "error"],
+        default="worst",
+        help="an empty hypothesis gets the worst score (default), is left out, or is refused",
+    )
+    parser.add_argument(
+        "--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts"
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
+    add_encoder_options(parser)
+    add_place_options(parser)
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Options of commands that can write the report."""
+    parser.add_argument(
+        "--by", nargs="+", default=[], metavar="COLUMN",
+        help="report scores of groups of segments too: a column of the table, such as domain, or a "
+        "file with the group of each line",
+    )  # fmt: skip
+    parser.add_argument(
+        "--explain", type=int, metavar="N",
+        help="explain so many segments in the report (default: one in a hundred, 5 to 50)",
+    )  # fmt: skip
+
+
+def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -> Result:
+    """Score what the corpus options name; `keep` keeps the texts for a report."""
+    use_encoder_options(args)
+    take_test_set(args)
+    if args.translations is None:
+        raise UsageError("Which translations? Give -t FILE.")
+    files = args.translations, args.source, args.references, args.doc, args.by
+    how = Comparing(not args.no_ci, args.seed, args.baseline)
+    with Corpus.from_arguments(*files) as corpus:
+        return score_open(args, corpus, specs, brought(args, corpus), how, keep=keep)
+
+
+def score_open(
+    args: argparse.Namespace,
+    corpus: Corpus,
+    specs: Sequence[str],
+    theirs: Sequence[foreign.Foreign],
+    how: Comparing,
+    *,
+    keep: bool = False,
+) -> Result:
+    """Score a corpus as the options say, where they say."""
+    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as advance:
+        result = score_corpus(
+            corpus,
+            specs,
+            args.lang,
+            empty=args.empty,
+            unescape=args.unescape,
+            how=how,
+            progress=advance,
+            brought=theirs,
+            lower=args.lower,
+            keep=keep,
+            place=place,
+        )
+    if place.remark() and not args.quiet:
+        print(f"place      {place.remark()}", file=sys.stderr)
+    return result
+
+
+def metrics_or_usual(args: argparse.Namespace) -> list[str]:
+    """The metrics that are asked for, else bleu and chrf; none beside scores of other tools."""
+    return args.metrics or ([] if args.scores else ["bleu", "chrf"])
+
+
+def write_page(result: Result, path: Path, explain: int | None, title: str | None = None) -> None:
+    """Write the report of a result."""
+    from mtgauge.report.page import render
+
+    if explain is not None and explain < 0:
+        raise UsageError("--explain is 0 or more.")
+    write(path, render(result, explain=explain, title=title))
+
+
+def take_test_set(args: argparse.Namespace) -> None:
+    """Let -T name source and references."""
+    if args.test_set is None:
+        return
+    if args.source is not None or args.references:
+        raise UsageError("-T names source and references: leave -s and -r out.")
+    source, references = testsets.files(args.test_set, args.lang)
+    args.source, args.references = str(source), [str(path) for path in references]
+
+
+def brought(args: argparse.Namespace, corpus: Corpus) -> list[foreign.Foreign]:
+    """Scores of other tools, for the systems of this run."""
+    lang = None if args.lang is None else checks.language_pair(args.lang)
+    labels = {name: column.label for name, column in corpus.systems.items()}
+    return [one for path in args.scores for one in foreign.read(path, labels, lang)]
+
+
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     """Options of every command that may run an encoder."""
     group = parser.add_argument_group("encoders")
@@ -39,6 +183,25 @@ def use_encoder_options(args: argparse.Namespace) -> None:
     from mtgauge.encode import configure
 
     configure(cache=None if args.cache is None else str(args.cache), device=args.device)
+
+
+def add_place_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say where segments are scored; scores do not depend on them."""
+    group = parser.add_argument_group("where to run")
+    group.add_argument(
+        "--workers", type=int, metavar="N",
+        help="score in N processes, each with its own models (default: in this one)",
+    )  # fmt: skip
+    group.add_argument(
+        "--engine", choices=["local", "ray"], default="local", help="this machine, or a Ray cluster"
+    )
+    group.add_argument(
+        "--address", metavar="ADDR", help="of a running Ray cluster (default: start one here)"
+    )
+
+
+def place_of(args: argparse.Namespace) -> contextlib.AbstractContextManager[Place]:
+    return open_place(Where(args.engine, args.workers, args.address))
 
 
 def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:

@@ -36,6 +36,7 @@ Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 _UNITS = 2**60
 _BLOCK = 128  # pairs whose cost matrices are in memory at once, a thread
+_CELLS = 2**25  # cells of those matrices, unless one pair has more
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,10 @@ def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, or
     g = np.empty((longest, longest))
     numbers = np.empty((4, longest), np.int64)
     names, a, b, keys = numbers[0], numbers[1], numbers[2], numbers[3]
-    grams = np.empty((longest, orders.max()), np.int64)
+    most = 1  # loops in place of array methods here and below: each takes a second to compile
+    for o in range(len(orders)):
+        most = max(most, orders[o])
+    grams = np.empty((longest, most), np.int64)
     counts = np.empty((2, longest), np.int64)
     places, mass = np.empty((2, longest)), np.empty(longest)
     for p in range(lo, hi):
@@ -190,7 +194,8 @@ def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, or
         known = _local(words, offsets[lefts[p]], offsets[lefts[p] + 1], names, 0, a)
         known = _local(words, offsets[rights[p]], offsets[rights[p] + 1], names, known, b)
         for i in range(known):
-            vectors[i] = table[names[i]]
+            for k in range(table.shape[1]):
+                vectors[i, k] = table[names[i], k]
         for i in range(known):
             for j in range(i, known, 4):
                 four = dot_four(vectors, i, vectors, j, known - 1)
@@ -199,8 +204,10 @@ def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, or
                     g[j + k, i] = four[k]
         for o in range(len(orders)):
             n, at = orders[o], (p - lo) * len(orders) + o
-            counts[:] = 0
-            places[:] = 0.0
+            for side in range(2):
+                for i in range(longest):
+                    counts[side, i] = 0
+                    places[side, i] = 0.0
             size = _grams(a, a_size, n, known, keys, grams, 0, places[0], counts[0])
             size = _grams(b, b_size, n, known, keys, grams, size, places[1], counts[1])
             dots = flat[starts[at] : starts[at] + size * size]
@@ -297,10 +304,14 @@ def travel(
     """
     out = np.empty((len(lefts), len(settings.orders)))
     sizes = np.diff(offsets)
+    room = len(settings.orders) * (sizes[lefts] + sizes[rights]) ** 2
 
     def run(lo: int, hi: int) -> None:
-        for at in range(lo, hi, _BLOCK):
-            part = slice(at, min(at + _BLOCK, hi))
+        at = lo
+        while at < hi:
+            cells = np.cumsum(room[at : min(at + _BLOCK, hi)])
+            part = slice(at, at + max(1, int(np.searchsorted(cells, _CELLS, "right"))))
+            at = part.stop
             block = _Block.fill(table, words, offsets, lefts[part], rights[part], settings, weights)
             out[part] = block.solve().reshape(-1, len(settings.orders))
 

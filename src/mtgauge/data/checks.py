@@ -7,7 +7,7 @@ The field's worst fault is a plausible number from wrong input. Two kinds of tro
 - *suspicions* are counted while the texts stream by and told once at the end, beside the scores:
   empty texts, copies of the source or of the reference, text in the wrong script or language, HTML
   escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers,
-  odd line separators and invisible characters.
+  odd line separators and invisible characters, equal columns, lines in another order.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from os import PathLike
 
 import numpy as np
 
+from mtgauge.data.alignment import Together
 from mtgauge.data.codes import Language, LanguagePair, foreign_letter
 from mtgauge.errors import InputError
 
@@ -175,6 +176,7 @@ class Side:
     tokenised: int = 0
     cased: int = 0
     letters: int = 0
+    accented: int = 0
     decomposed: int = 0
     numbers: int = 0
 
@@ -185,7 +187,11 @@ class Side:
             lowered = text.lower()
             self.cased += lowered != text
             self.letters += lowered != text.upper()  # has letters that know case
-            self.decomposed += not unicodedata.is_normalized("NFC", text)
+            if not text.isascii() and not unicodedata.is_normalized("NFD", text):
+                self.accented += 1  # and written as one character each
+            elif not unicodedata.is_normalized("NFC", text):
+                self.accented += 1
+                self.decomposed += 1
             self.numbers += _BARE_NUMBER.fullmatch(text.strip()) is not None
 
     @property
@@ -198,7 +204,7 @@ class Side:
 
     @property
     def share_decomposed(self) -> float:
-        return self.decomposed / max(self.lines, 1)
+        return self.decomposed / max(self.accented, 1)
 
 
 @dataclass
@@ -219,6 +225,7 @@ class Watch:
     seen: int = 0
     copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
     languages: dict[str, Counter[str]] = field(default_factory=dict)  # seen; "": as expected
+    together: Together = field(default_factory=Together)
 
     def __post_init__(self) -> None:
         self._pair = LanguagePair.parse(self.lang) if self.lang else None
@@ -229,6 +236,7 @@ class Watch:
         sources: Sequence[str] | None,
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
+        self.together.look(systems, sources, references)
         for name, texts in systems.items():
             self._count(self.counts.setdefault(name, Counter()), texts, sources)
             if references is not None:
@@ -302,6 +310,7 @@ class Watch:
         for name, side in self.sides.items():
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
+        lines += self.together.messages()
         return lines + self._in_other_languages() + self._one_sided()
 
     def _in_other_languages(self) -> list[str]:
@@ -329,6 +338,8 @@ class Watch:
             for habit, (limit, text) in _HABITS.items():
                 if habit == "share_lowered" and min(side.letters, reference.letters) < 5:
                     continue
+                if habit == "share_decomposed" and min(side.accented, reference.accented) < 2:
+                    continue
                 more = getattr(side, habit) - getattr(reference, habit)
                 if abs(more) > limit:
                     pair = (name, "the references")
@@ -350,7 +361,7 @@ _HABITS = {
         "ignores case.",
     ),
     "share_decomposed": (
-        0.2,
+        0.5,
         "accents are characters of their own (NFD), in {other} not. Bring both to NFC, or equal "
         "words count as different.",
     ),

@@ -3,6 +3,8 @@
     a.txt  a.txt.gz          one segment per line
     data.tsv  data.csv       a header, then one segment per row
     data.jsonl               one object per line
+    data.xlsx                the first sheet, its first row the header
+    data.xlf  data.tmx       columns source and target
     -                        standard input, one segment per line
 
 A table needs a column: `data.tsv:online-B`. Without one, `-s` takes the column `source`, `-r` takes
@@ -30,6 +32,7 @@ _HYPOTHESIS = ("hypothesis", "hyp", "mt", "translation")
 _OTHER = frozenset({"sid", "id", "lp", "year", "system", "human", "raw", "n", "doc", "domain"})
 
 Role = Literal["source", "reference", "system"]
+Argument = str | tuple[Path, str | None]  # as it is written, or a file and one of its columns
 Text = str | tuple[str, ...]  # a segment's text, or all its references in one cell of a table
 
 
@@ -60,12 +63,12 @@ class Column:
         return tuple(readers.text_of({self.key: v}, self.key, self.label, line) for v in value)
 
 
-def column(argument: str, role: Role, spool: Spool | None = None) -> list[Column]:
+def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[Column]:
     """The columns that a command-line argument names.
 
     What can be read once only is copied into `spool`; without one, standard input is refused.
     """
-    path, key = _split_argument(argument)
+    path, key = _split_argument(argument) if isinstance(argument, str) else argument
     if path == STANDARD_INPUT:
         if spool is None:
             raise UsageError("Standard input (-) cannot be read here: name a file.")
@@ -76,7 +79,7 @@ def column(argument: str, role: Role, spool: Spool | None = None) -> list[Column
         if key is not None:
             raise UsageError(
                 f"{path} is plain text and has no column {key!r}: "
-                "only .tsv, .csv and .jsonl files (also .gz) have columns."
+                "only .tsv, .csv, .jsonl, .xlsx, .xlf and .tmx files (also .gz) have columns."
             )
         return [Column(str(path), place)]
     header = readers.header_of(place, str(path))
@@ -88,6 +91,8 @@ def column(argument: str, role: Role, spool: Spool | None = None) -> list[Column
         keys = [key]
     else:
         keys = choose(header, role)
+        if not keys and readers.table_kind(path) in readers.BILINGUAL:
+            keys = [name for name in header if name == "target"]
         if not keys:
             raise InputError(
                 f"no column looks like a {role}",
@@ -107,9 +112,16 @@ def _split_argument(argument: str) -> tuple[Path, str | None]:
 
 
 def stem(path: Path) -> str:
-    """A file's name without .gz and its last ending: the name of a system."""
-    name = path.name.removesuffix(".gz")
+    """A file's name without .gz or .zst and its last ending: the name of a system."""
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
     return Path(name).stem or name
+
+
+def own_name(column: Column) -> str | None:
+    """What a table's column is called; None where the file's name tells more (XLIFF, TMX)."""
+    path = column.path
+    bilingual = path is not None and readers.table_kind(path) in readers.BILINGUAL
+    return None if bilingual else column.key
 
 
 def choose(header: Sequence[str], role: Role) -> list[str]:

@@ -12,7 +12,8 @@ sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import checks, columns, readers
-from mtgauge.data.columns import Column, Text
+from mtgauge.data.columns import Argument, Column, Text
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
@@ -33,9 +34,42 @@ class Chunk:
     systems: dict[str, list[str]]
     sources: list[str] | None
     references: list[tuple[str, ...]] | None
+    columns: dict[str, list[str]] = field(default_factory=dict)  # facts of segments, by name
 
     def __len__(self) -> int:
         return len(next(iter(self.systems.values())))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Chunk]) -> Chunk:
+        """Consecutive chunks as one."""
+        first = parts[0]
+        return cls(
+            {name: [t for part in parts for t in part.systems[name]] for name in first.systems},
+            None if first.sources is None else [t for p in parts for t in p.sources or ()],
+            None if first.references is None else [t for p in parts for t in p.references or ()],
+            {name: [t for part in parts for t in part.columns[name]] for name in first.columns},
+        )
+
+    def unescaped(self) -> Chunk:
+        """The chunk with HTML escapes undone in all its texts."""
+        undo = checks.unescape
+        return Chunk(
+            {name: [undo(t) for t in texts] for name, texts in self.systems.items()},
+            None if self.sources is None else [undo(t) for t in self.sources],
+            None
+            if self.references is None
+            else [tuple(undo(t) for t in row) for row in self.references],
+            self.columns,
+        )
+
+    def only(self, i: int) -> Chunk:
+        """One of its segments."""
+        return Chunk(
+            {name: [texts[i]] for name, texts in self.systems.items()},
+            None if self.sources is None else [self.sources[i]],
+            None if self.references is None else [self.references[i]],
+            {name: [values[i]] for name, values in self.columns.items()},
+        )
 
 
 @dataclass
@@ -51,7 +85,11 @@ class Corpus:
     sources: Column | None = None
     references: list[Column] = field(default_factory=list)
     documents: Column | None = None  # the document of each segment
+    columns: dict[str, Column] = field(default_factory=dict)  # other facts of segments, by name
     spool: Spool = field(default_factory=Spool, repr=False)
+
+    def __post_init__(self) -> None:
+        self._stamps = [_stamp(column) for column in self.all_columns()]
 
     def __enter__(self) -> Corpus:
         return self
@@ -62,17 +100,19 @@ class Corpus:
     @classmethod
     def from_arguments(
         cls,
-        systems: Sequence[str],
-        source: str | None,
-        references: Sequence[str],
+        systems: Sequence[Argument],
+        source: Argument | None,
+        references: Sequence[Argument],
         documents: str | None = None,
+        by: Sequence[str] = (),
     ) -> Corpus:
-        """From what follows -t, -s, -r and --doc; use it in a `with` block."""
-        if [source, *systems, *references, documents].count("-") > 1:
+        """From what follows -t, -s, -r, --doc and --by; use it in a `with` block."""
+        if [source, *systems, *references, documents, *by].count("-") > 1:
             raise UsageError("Standard input (-) can stand for one file only.")
         spool = Spool()
         try:
             found = [c for argument in systems for c in columns.column(argument, "system", spool)]
+            found = [c for c in found if c.key is None or c.key not in by]
             named = dict(zip(_names(found), found, strict=True))
             refs = [c for a in references for c in columns.column(a, "reference", spool)]
             sources = None if source is None else columns.column(source, "source", spool)[0]
@@ -84,13 +124,14 @@ class Corpus:
                 if not refs and columns.choose(header, "reference"):
                     refs = columns.column(name, "reference", spool)
             texts = [*found, *refs, *([] if sources is None else [sources])]
-            docs = None if documents is None else _documents(documents, texts, spool)
+            docs = None if documents is None else _facts(documents, texts, spool)
+            facts = {name: _facts(name, texts, spool) for name in by}
             _refuse_same([*named.items()], "systems")
             _refuse_same([(c.label, c) for c in refs], "references")
         except BaseException:
             spool.close()
             raise
-        return cls(named, sources, refs, docs, spool)
+        return cls(named, sources, refs, docs, facts, spool)
 
     @classmethod
     def from_lists(
@@ -99,6 +140,7 @@ class Corpus:
         sources: Sequence[str] | None = None,
         references: Sequence[str | Sequence[str]] | None = None,
         documents: Sequence[str] | None = None,
+        by: Mapping[str, Sequence[str]] | None = None,
     ) -> Corpus:
         """From Python lists; `references[i]` is one text or a list of alternatives."""
         if not isinstance(hypotheses, Mapping):
@@ -123,12 +165,13 @@ class Corpus:
             )
         source = None if sources is None else columns.from_list(sources, "sources")
         docs = None if documents is None else columns.from_list(documents, "documents")
-        return cls(systems, source, [] if refs is None else _reference_columns(refs), docs)
+        facts = {name: columns.from_list(v, f"by {name!r}") for name, v in (by or {}).items()}
+        return cls(systems, source, [] if refs is None else _reference_columns(refs), docs, facts)
 
     def all_columns(self) -> list[Column]:
         first = [self.sources] if self.sources is not None else []
         last = [self.documents] if self.documents is not None else []
-        return [*first, *self.references, *self.systems.values(), *last]
+        return [*first, *self.references, *self.systems.values(), *self.columns.values(), *last]
 
     def files(self) -> dict[str, Any]:
         """What was read, by role: file names, or what messages call a list in memory."""
@@ -136,7 +179,14 @@ class Corpus:
             "source": None if self.sources is None else self.sources.label,
             "references": [column.label for column in self.references],
             "systems": {name: column.label for name, column in self.systems.items()},
+            "digest": digest(self._given()),
         }
+
+    def _given(self) -> Iterator[str]:
+        """What is the same for every system: tells one test set from another."""
+        for cell in self.sources or ():
+            yield from _flat(cell)
+        yield from self.reference_texts()
 
     def reference_texts(self) -> Iterator[str]:
         for each in self.references:
@@ -153,6 +203,13 @@ class Corpus:
                 lengths = [np.array([len(text) for text in c]) for c in sides]
                 raise checks.refuse_uneven([c.label for c in sides], lengths)
             yield self._chunk(block)
+        for column, stamp in zip(sides, self._stamps, strict=True):
+            if _stamp(column) != stamp:
+                raise InputError(
+                    "the file was changed while it was read",
+                    file=column.label,
+                    remedy="Wait until it is finished, then run this again.",
+                )
 
     def _chunk(self, block: list[tuple[Any, ...]]) -> Chunk:
         cells = [list(column) for column in zip(*block, strict=True)]
@@ -164,17 +221,40 @@ class Corpus:
             references = [tuple(text for cell in row for text in _flat(cell)) for row in rows]
         if self.documents is not None:
             cells.pop()
-        return Chunk(dict(zip(self.systems, cells[count:], strict=True)), sources, references)
+        middle = count + len(self.systems)
+        systems = dict(zip(self.systems, cells[count:middle], strict=True))
+        facts = dict(zip(self.columns, cells[middle:], strict=True))
+        return Chunk(systems, sources, references, facts)
 
 
-def _documents(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
-    """`--doc`: a column of a table that is read anyway, or a file of its own."""
+def _stamp(column: Column) -> tuple[int, ...]:
+    """Size, time and identity of a column's file."""
+    if column.path is None:
+        return ()
+    try:
+        about = column.path.stat()
+    except OSError:
+        return (-1,)
+    return about.st_size, about.st_mtime_ns, about.st_dev, about.st_ino
+
+
+def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
+    """`--doc`, `--by`: a column of a table that is read anyway, or a file of its own."""
     for column in texts:
         if column.key is not None and column.path is not None:
             name = column.label.removesuffix(f":{column.key}")
             if argument in readers.header_of(column.path, name):
                 return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
     return columns.column(argument, "system", spool)[0]
+
+
+def digest(texts: Iterable[str]) -> str:
+    """A short name for texts, by their content."""
+    found = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        data = text.encode()
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()
 
 
 def _flat(cell: Text) -> tuple[str, ...]:
@@ -197,9 +277,11 @@ def _refuse_same(named: Sequence[tuple[str, Column]], what: str) -> None:
     for name, column in named:
         if column.path is not None:
             stat = column.path.stat()
-            other = seen.setdefault((stat.st_dev, stat.st_ino, column.key), name)
-            if other is not name:
-                raise UsageError(f"The {what} {other} and {name} are the same file: name it once.")
+            key = (stat.st_dev, stat.st_ino, column.key)
+            if key in seen:
+                names = f"{seen[key]} and {name}"
+                raise UsageError(f"The {what} {names} are the same file: name it once.")
+            seen[key] = name
 
 
 def _names(found: Sequence[Column]) -> list[str]:
@@ -216,7 +298,7 @@ def _names(found: Sequence[Column]) -> list[str]:
                 return names
         names = [label or str(p) for p, label in zip(paths, labels, strict=True)]
     else:
-        names = [c.key or columns.stem(Path(c.label)) for c in found]
+        names = [columns.own_name(c) or columns.stem(c.path or Path(c.label)) for c in found]
         if len(set(names)) < len(names):
             names = [f"{columns.stem(c.path)}:{c.key}" if c.path else c.label for c in found]
     if len(set(names)) < len(names):

@@ -4,7 +4,8 @@
     folder / f"{file_name(system)}.txt"            stays in the folder, whatever the system's name
 
 A regular file, or one that is not there yet, is written beside its place and renamed: what stood
-there before survives a failure. A device, a FIFO or a link is written through, not replaced.
+there before survives a failure, and no draft is left. A device, a FIFO or a link is written
+through, not replaced.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-from mtgauge.errors import InputError
+from mtgauge.data.scratch import draft_name, hold, sweep
+from mtgauge.errors import InputError, ResourceError
 
 _PLAIN = frozenset("-_.+=,@~")
 
@@ -25,6 +27,15 @@ def write(path: Path, content: str | bytes) -> None:
     """Write a file; folders that lead to it must exist."""
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     write_with(path, lambda stream: stream.write(data))
+
+
+def append(path: Path, text: str) -> None:
+    """Add text to the end of a file that others write to as well."""
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise _unwritable(path, error) from None
 
 
 def write_with(path: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -36,19 +47,25 @@ def write_with(path: Path, fill: Callable[[BinaryIO], object]) -> None:
         else:
             _replace(path, fill)
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or error})",
-            file=path,
-            remedy="Choose another place; what was printed holds.",
-        ) from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot be written ({error.strerror or error})",
+        file=path,
+        remedy="Choose another place; what was printed holds.",
+    )
 
 
 def _replace(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(13, "Permission denied")
-    draft = path.with_name(f".mtgauge-{os.getpid()}-{os.urandom(4).hex()}")
+    sweep(path.absolute().parent)
+    draft = path.with_name(draft_name())
     try:
         with draft.open("xb") as stream:
+            hold(stream.fileno())
             fill(stream)
         if path.exists():
             shutil.copymode(path, draft)
@@ -72,8 +89,13 @@ def cache_folder() -> Path:
     chosen = os.environ.get("MTGAUGE_CACHE")
     if chosen:
         return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "mtgauge"
+    except RuntimeError:  # a user without a home
+        raise ResourceError(
+            "There is no home folder to keep files in. Name a folder for them: MTGAUGE_CACHE=DIR."
+        ) from None
 
 
 def file_name(name: str) -> str:

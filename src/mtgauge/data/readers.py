@@ -1,13 +1,15 @@
 """Files as checked lines and tables, read as a stream.
 
-    raw_lines(path)          (line number, text) of any text file, also .gz
+    raw_lines(path)          (line number, text) of any text file, also .gz and .zst
     text_lines(path)         the lines of a small one as a list
     rows(path)               (line number, {column: cell}) of a table, by its ending:
-                             .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl
+                             .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl,
+                             and the documents of `mtgauge.data.documents`: .xlsx, .xlf, .tmx
 
 Damage is told with file and line. Refused, since a plausible number could come of it: a row of
 another width than the header, two columns of one name (in texts also names that differ in case
-only), a CSV file whose columns are not separated by commas, a JSON object with a key twice.
+only), a CSV file whose columns are not separated by commas, a JSON object with a key twice, a line
+of more than 16 MiB.
 """
 
 from __future__ import annotations
@@ -21,21 +23,31 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from mtgauge.data import checks
+from mtgauge.data import checks, documents
+from mtgauge.data.zstd import open_zstd
 from mtgauge.errors import InputError
 
-Kind = Literal["tsv", "csv", "jsonl", "spaces"]
-_KINDS: dict[str, Kind] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
+_LONGEST = 16 * 2**20  # bytes of a line; a small .gz may unpack to gigabytes in one
+_KEYS_FROM = 10_000  # rows of JSON that are asked for their keys
+Kind = Literal["tsv", "csv", "jsonl", "spaces"] | documents.Kind
+_KINDS: dict[str, Kind] = {
+    ".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".xlsx": "xlsx", ".tmx": "tmx",
+    ".xlf": "xliff", ".xliff": "xliff", ".sdlxliff": "xliff", ".mqxliff": "xliff",
+}  # fmt: skip
+BILINGUAL = ("xliff", "tmx")
+DAMAGE = (OSError, EOFError, zlib.error)  # what reading a damaged file raises
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def table_kind(path: Path) -> Kind | None:
-    """tsv, csv or jsonl by the file's name; None for plain text."""
-    return _KINDS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    """tsv, csv, jsonl, xlsx, xliff or tmx by the file's name; None for plain text."""
+    return _KINDS.get(Path(path.name.lower().removesuffix(".gz").removesuffix(".zst")).suffix)
 
 
 def must_exist(path: Path) -> None:
@@ -53,13 +65,16 @@ def must_exist(path: Path) -> None:
     raise InputError("there is no such file", file=path, remedy="Check the path." + hint)
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, of .gz and .zst what they hold."""
     try:
         handle = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot be opened ({error.strerror})", file=path) from None
     if path.name.lower().endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(fileobj=handle))
+    if path.name.lower().endswith(".zst"):
+        return open_zstd(handle)
     return handle
 
 
@@ -67,11 +82,18 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
     """Numbered, decoded, checked lines; `label` is what messages call the file."""
     number = 0
     name = str(path) if label is None else label
-    with _open(path) as handle:
+    with open_bytes(path) as handle:
         try:
-            for number, raw in enumerate(handle, 1):
+            for number, raw in enumerate(iter(partial(handle.readline, _LONGEST + 1), b""), 1):
+                if len(raw) > _LONGEST:
+                    raise InputError(
+                        f"the line is longer than {_LONGEST:,} bytes",
+                        file=name,
+                        line=number,
+                        remedy="Is this text, one segment per line?",
+                    )
                 yield number, checks.decode_line(raw, name, number)
-        except (OSError, EOFError, zlib.error) as error:
+        except DAMAGE as error:
             raise InputError(
                 f"the file is damaged after this line ({error})",
                 file=name,
@@ -94,11 +116,14 @@ def text_lines(path: Path) -> list[str]:
 
 
 def header_of(path: Path, label: str | None = None) -> list[str]:
-    """The names of a table's columns; a table without rows is refused."""
-    first = next(rows(path, label), None)
-    if first is None:
+    """The names of a table's columns; a table without rows is refused.
+
+    In JSON each row has names of its own: a column that begins later must not go unnoticed.
+    """
+    some = _KEYS_FROM if table_kind(path) == "jsonl" else 1
+    header = list(dict.fromkeys(name for _, row in islice(rows(path, label), some) for name in row))
+    if not header:
         raise InputError("the table has a header but no rows", file=label or path)
-    header = list(first[1])
     _refuse_alike(header, [name.casefold() for name in header], label or str(path))
     return header
 
@@ -109,9 +134,13 @@ def rows(
     """Numbered rows of a table by column name; what is neither CSV nor JSONL is TSV."""
     kind = kind or table_kind(path) or "tsv"
     name = str(path) if label is None else label
+    if kind == "xlsx" or kind == "xliff" or kind == "tmx":
+        with open_bytes(path) as stream:
+            yield from documents.rows(stream, name, kind)
+        return
     if kind == "jsonl":
         for number, text in raw_lines(path, name):
-            yield number, _json_row(text, name, number)
+            yield number, json_row(text, name, number)
         return
     numbered = cells(path, name, kind)
     _, header = next(numbered)
@@ -170,7 +199,9 @@ def _csv_cells(lines: Iterator[tuple[int, str]], label: str) -> Iterator[tuple[i
         yield reader.line_num, [cell.replace("\n", " ") for cell in fields]
 
 
-def _json_row(text: str, label: str, number: int) -> dict[str, Any]:
+def json_row(text: str, label: str, number: int) -> dict[str, Any]:
+    """The object that a line of JSON holds, checked."""
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         row = dict(pairs)
         if len(row) < len(pairs):

@@ -57,6 +57,28 @@ class Segments:
     def target_lang(self) -> str | None:
         return bases(self.lang)[1]
 
+    def cut(self, longest: int) -> tuple[Segments, int]:
+        """The same with every text cut to so many characters, and how many rows had a longer one.
+
+        >>> Segments(["one two three"], references=[("one",)]).cut(9)[0].hypotheses
+        ['one two']
+        """
+        references = self.references or [()] * len(self)
+        sources = self.sources or [""] * len(self)
+        rows = zip(self.hypotheses, sources, references, strict=True)
+        over = sum(max(map(len, (h, s, *refs))) > longest for h, s, refs in rows)
+        if not over:
+            return self, 0
+        cut = Segments(
+            [_cut(text, longest) for text in self.hypotheses],
+            None if self.sources is None else [_cut(text, longest) for text in self.sources],
+            None
+            if self.references is None
+            else [tuple(_cut(text, longest) for text in row) for row in self.references],
+            self.lang,
+        )
+        return cut, over
+
     def take(self, rows: Sequence[int]) -> Segments:
         """The given rows, in the given order."""
         return Segments(
@@ -65,3 +87,13 @@ class Segments:
             None if self.references is None else [self.references[i] for i in rows],
             self.lang,
         )
+
+
+def _cut(text: str, longest: int) -> str:
+    """The beginning of a text, up to the end of a word where it has words."""
+    if len(text) <= longest:
+        return text
+    head = text[:longest]
+    if text[longest].isspace() or len(words := head.rsplit(None, 1)) < 2:
+        return head
+    return words[0]

@@ -11,13 +11,16 @@ the `with` block, whatever ended it; if there is no `with`, when the object or t
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from mtgauge.data.scratch import Scratch
 from mtgauge.errors import InputError, ResourceError
 
 STANDARD_INPUT = Path("-")
@@ -41,6 +44,7 @@ class Spool(ExitStack):
             else:
                 try:
                     with path.open("rb") as stream:
+                        _refuse_device(stream, path)
                         self._copies[path] = self._copy(stream, path.name)
                 except OSError as error:
                     raise InputError(f"cannot be opened ({error.strerror})", file=path) from None
@@ -50,8 +54,7 @@ class Spool(ExitStack):
         """The stream in a file of that name, whose ending tells what kind of table it is."""
         try:
             if self._folder is None:
-                scratch = tempfile.TemporaryDirectory(prefix="mtgauge-")
-                self._folder = Path(self.enter_context(scratch))
+                self._folder = Path(self.enter_context(Scratch()))
             target = self._folder / str(len(self._copies)) / name
             target.parent.mkdir()
             with target.open("wb") as copy:
@@ -62,6 +65,13 @@ class Spool(ExitStack):
                 "Make room there, name another folder with TMPDIR, or give a plain file."
             ) from None
         return target
+
+
+def _refuse_device(stream: BinaryIO, path: Path) -> None:
+    """A device such as /dev/zero has no end; a terminal has."""
+    kind = os.fstat(stream.fileno()).st_mode
+    if (stat.S_ISCHR(kind) or stat.S_ISBLK(kind)) and not stream.isatty():
+        raise InputError("this is a device, not a file", file=path, remedy="Name a file.")
 
 
 def read_once(path: Path) -> bool:

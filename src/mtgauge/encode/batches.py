@@ -12,7 +12,10 @@ A text longer than the budget is a batch of its own.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +30,7 @@ CPU_TOKENS = 512  # per batch on the CPU: activations of more do not stay in its
 class BatchedModel(Protocol):
     name: str
     tokens_per_batch: int
+    parallel: int  # batches run at a time, each on one core; 1 where a batch takes all of them
     out_of_memory: tuple[type[Exception], ...]
 
 
@@ -48,29 +52,55 @@ def run_batches(
     run: Callable[[IntArray], T],
     alike: float = 0.0,
 ) -> Iterator[tuple[IntArray, T]]:
-    """(rows, run(rows)) for each batch.
+    """(rows, run(rows)) for each batch, `model.parallel` of them side by side.
 
     A text shorter than `alike` times the longest waits for the next batch once this one holds an
     eighth of the budget. On out-of-memory the model's budget is halved, for later calls too.
     """
     sizes = np.asarray(lengths, dtype=np.int64)
-    order = np.argsort(-sizes, kind="stable")
-    at = 0
-    while at < len(order):
-        rows = order[at : at + _count(sizes[order[at:]], model.tokens_per_batch, alike)]
-        longest = int(sizes[rows[0]])
+
+    def batches() -> Iterator[IntArray]:
+        order = np.argsort(-sizes, kind="stable")
+        while len(order):
+            count = _count(sizes[order], model.tokens_per_batch, alike)
+            yield order[:count]
+            order = order[count:]
+
+    for rows, outcome in _outcomes(run, batches(), model.parallel):
         try:
-            result = run(rows)
+            result = outcome()
         except model.out_of_memory as error:
+            longest = int(sizes[rows[0]])
             if len(rows) == 1:
                 raise ResourceError(
                     f"Out of memory with one text of {longest} tokens in {model.name}. Use a "
                     "smaller model or --device cpu."
                 ) from error
             model.tokens_per_batch = max(len(rows) * longest // 2, 1)
+            part = partial(_of_rows, run, rows)
+            yield from ((rows[of], x) for of, x in run_batches(model, sizes[rows], part, alike))
             continue
         yield rows, result
-        at += len(rows)
+
+
+def _of_rows(run: Callable[[IntArray], T], rows: IntArray, part: IntArray) -> T:
+    return run(rows[part])
+
+
+def _outcomes(
+    run: Callable[[IntArray], T], batches: Iterator[IntArray], parallel: int
+) -> Iterator[tuple[IntArray, Callable[[], T]]]:
+    """Each batch and what gives its result, in order; with threads, a few are under way."""
+    if parallel <= 1:
+        yield from ((rows, partial(run, rows)) for rows in batches)
+        return
+    with ThreadPoolExecutor(parallel) as threads:
+        waiting: deque[tuple[IntArray, Callable[[], T]]] = deque()
+        for rows in batches:
+            waiting.append((rows, threads.submit(run, rows).result))
+            if len(waiting) > 2 * parallel:
+                yield waiting.popleft()
+        yield from waiting
 
 
 def _count(falling: IntArray, budget: int, alike: float = 0.0) -> int:

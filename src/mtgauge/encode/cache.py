@@ -7,7 +7,8 @@
 SQLite's journal makes a killed run harmless (a batch is in or it is not) and lets several processes
 use one folder; a process that must wait for another too long goes on without the cache. Vectors are
 stored as float32, so a score does not depend on whether they came from disk. Beyond the size limit
-the vectors used longest ago are dropped. A damaged file is refused with its name.
+the vectors used longest ago are dropped. Each block of vectors is stored behind a digest: one that
+was damaged is encoded and stored again. A file that SQLite cannot read is refused with its name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.seal import libraries, sealed, unsealed
 from mtgauge.encode.tokens.encoder import Vectors
 from mtgauge.errors import ResourceError
 
@@ -64,10 +66,12 @@ class DiskCache:
             for start in range(0, len(keys), _BLOCK):
                 block = keys[start : start + _BLOCK]
                 marks = ",".join("?" * len(block))
-                for key, width, data in self.database.execute(
+                for key, width, stored in self.database.execute(
                     f"SELECT key, width, data FROM vectors WHERE key IN ({marks})", block
                 ):
-                    found[by_key[key]] = np.frombuffer(data, np.float32).reshape(-1, width)
+                    data = unsealed(stored, _sealed_under(key, width))
+                    if data is not None:
+                        found[by_key[key]] = np.frombuffer(data, np.float32).reshape(-1, width)
             self._touch([self._key(name) for name in found])
         except sqlite3.OperationalError:
             return found  # another process holds the file: these texts are encoded anew
@@ -79,14 +83,10 @@ class DiskCache:
         """Store vectors; all of them, or none if the process is killed meanwhile."""
         now = time.time_ns()
         rows = [
-            (
-                self._key(name),
-                vectors.shape[1],
-                now,
-                vectors.nbytes,
-                np.ascontiguousarray(vectors, np.float32).tobytes(),
-            )
+            (key, width, now, vectors.nbytes, sealed(data, _sealed_under(key, width)))
             for name, vectors in items
+            for key, width in [(self._key(name), vectors.shape[1])]
+            for data in [np.ascontiguousarray(vectors, np.float32).tobytes()]
         ]
         if not rows:
             return
@@ -108,7 +108,7 @@ class DiskCache:
 
     def _key(self, name: Name) -> bytes:
         layer, text = name
-        joined = "\0".join((self.fingerprint, layer, text))
+        joined = "\0".join((self.fingerprint, libraries(), layer, text))
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
 
     def _touch(self, keys: list[bytes]) -> None:
@@ -131,3 +131,8 @@ class DiskCache:
             if total <= self.limit * 0.9:
                 break
         self.database.executemany("DELETE FROM vectors WHERE key = ?", doomed)
+
+
+def _sealed_under(key: bytes, width: object) -> bytes:
+    """What the digest of a block covers beside its numbers."""
+    return key + str(width).encode()

@@ -37,6 +37,7 @@ from mtgauge.encode.batches import CPU_TOKENS, run_batches
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.encode.runtime import cores
 from mtgauge.encode.tokens.embedded import pack
 from mtgauge.encode.tokens.encoder import Tokens
 from mtgauge.encode.tokens.joining import Word, join
@@ -57,6 +58,7 @@ class LanguageModel:
     lowercase: bool = False
     conditional: bool = False  # can score a text given another
     tokens_per_batch: int = 4096
+    parallel: int = 1  # batches at a time
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
 
     def __init__(self, settings: EncoderSettings) -> None:
@@ -64,6 +66,11 @@ class LanguageModel:
             self.tokens_per_batch = settings.tokens_per_batch
         self._window: OrderedDict[tuple[bool, str | None, str], FloatArray] = OrderedDict()
         self._lock = threading.RLock()
+
+    def forget(self) -> None:
+        """Empty the memory of scored texts."""
+        with self._lock:
+            self._window.clear()
 
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
         """Tokens of each text; with `bos` a begin-of-text token leads, which is not scored."""
@@ -198,7 +205,9 @@ class OnnxLanguageModel(LanguageModel):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
-        self.model = ModelFolder(folder, "fluency", settings.device)
+        # batches side by side, each on one core: nothing waits for the slower half of a product
+        self.parallel = 1 if settings.device.startswith("cuda") else cores()
+        self.model = ModelFolder(folder, "fluency", settings.device, cores() // self.parallel)
         card = self.model.card
         self.name, self.fingerprint = card["name"], self.model.fingerprint
         self.max_length = card["max_length"]

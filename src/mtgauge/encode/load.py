@@ -10,9 +10,12 @@ encoded once. `configure` drops loaded models if a setting has changed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakSet
 
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
@@ -32,9 +35,11 @@ class EncoderSettings:
     cache_gb: float = 4.0  # oldest vectors are dropped beyond this size
     memory_gb: float = 1.5  # vectors kept in memory, shared by the metrics of a run
     tokens_per_batch: int = 0  # 0: the model's own choice
+    remember: Literal["run", "shard"] = "run"  # whether a shard may meet vectors of another one
 
 
 _settings = EncoderSettings()
+_loaded: WeakSet[Encoder | LanguageModel] = WeakSet()
 
 
 def current_settings() -> EncoderSettings:
@@ -57,6 +62,28 @@ def configure(**changes: object) -> EncoderSettings:
     return _settings
 
 
+@contextlib.contextmanager
+def configured(**changes: object) -> Iterator[None]:
+    """Settings for the time of a `with` block."""
+    before = _settings
+    configure(**changes)
+    try:
+        yield
+    finally:
+        configure(**dataclasses.asdict(before))
+
+
+def forget_texts() -> None:
+    """Drop vectors and scores of texts that models keep in memory, where a shard must stand alone.
+
+    In torch a text's vectors differ in the last bits by the texts beside it: a run that is taken up
+    again would write other bits if it met vectors of an earlier shard.
+    """
+    if _settings.remember == "shard":
+        for model in _loaded:
+            model.forget()
+
+
 @lru_cache(maxsize=4)
 def load_encoder(spec: str) -> Encoder:
     """`embedded`, a folder, a hub id, or `static:LANG=FILE;LANG=FILE`."""
@@ -64,6 +91,12 @@ def load_encoder(spec: str) -> Encoder:
         from mtgauge.encode.tokens.static import StaticEncoder
 
         return StaticEncoder.from_spec(spec)
+    found = _token_encoder(spec)
+    _loaded.add(found)
+    return found
+
+
+def _token_encoder(spec: str) -> Encoder:
     folder = model_folder(spec, "encoder")
     if folder is not None:
         from mtgauge.encode.tokens.embedded import OnnxEncoder
@@ -77,6 +110,12 @@ def load_encoder(spec: str) -> Encoder:
 @lru_cache(maxsize=4)
 def load_language_model(spec: str) -> LanguageModel:
     """`embedded`, a folder, or a hub id of a causal language model."""
+    found = _language_model(spec)
+    _loaded.add(found)
+    return found
+
+
+def _language_model(spec: str) -> LanguageModel:
     folder = model_folder(spec, "fluency")
     if folder is not None:
         from mtgauge.encode.lm import OnnxLanguageModel

@@ -16,6 +16,7 @@ cut or exchanged.
 from __future__ import annotations
 
 import hashlib
+import threading
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,8 +79,11 @@ def fingerprint(folder: Path, kind: str) -> str:
 class ModelFolder:
     """One folder, checked before anything is scored; sessions open on first use."""
 
-    def __init__(self, folder: Path, kind: str, device: str = "cpu") -> None:
-        self.folder, self.kind, self.device = folder, kind, device
+    def __init__(
+        self, folder: Path, kind: str, device: str = "cpu", threads: int | None = None
+    ) -> None:
+        self.folder, self.kind, self.device, self.threads = folder, kind, device, threads
+        self._lock = threading.Lock()
         self._sessions: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._check_files()
         self.card = read_card(folder / "card.json", kind)
@@ -132,18 +136,25 @@ class ModelFolder:
     def _run(
         self, file: str, outputs: tuple[str, ...], inputs: dict[str, NDArray[Any]]
     ) -> list[Array]:
-        key = file, outputs
-        if key not in self._sessions:
-            if len(self._sessions) >= SESSIONS:
-                self._sessions.pop(next(iter(self._sessions)))
-            self._sessions[key] = open_session(self.folder / file, outputs, self.device)
+        session = self._session(file, outputs)
         try:
-            return list(self._sessions[key].run(list(outputs) or None, inputs))
+            return list(session.run(list(outputs) or None, inputs))
         except Exception as error:
             raise ResourceError(
                 f"{self.folder / file} failed: {error}. Does its tokenizer.json belong to it, and "
                 "does it have the inputs that it should?"
             ) from None
+
+    def _session(self, file: str, outputs: tuple[str, ...]) -> Any:
+        key = file, outputs
+        with self._lock:  # batches of one text list ask side by side
+            if key not in self._sessions:
+                if len(self._sessions) >= SESSIONS:
+                    self._sessions.pop(next(iter(self._sessions)))
+                self._sessions[key] = open_session(
+                    self.folder / file, outputs, self.device, self.threads
+                )
+            return self._sessions[key]
 
 
 def read_tokenizer(path: Path) -> Tokenizer:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from mtgauge.data.scratch import Scratch
 from mtgauge.encode.trim import keep_outputs
 from mtgauge.errors import ResourceError
 
@@ -28,10 +28,15 @@ def onnxruntime() -> Any:
     return library
 
 
-def open_session(path: Path, outputs: tuple[str, ...] = (), device: str = "cpu") -> Any:
-    """An ONNX file, ready to run; with `outputs`, nothing beyond them is computed."""
+def open_session(
+    path: Path, outputs: tuple[str, ...] = (), device: str = "cpu", threads: int | None = None
+) -> Any:
+    """An ONNX file, ready to run; with `outputs`, nothing beyond them is computed.
+
+    One run takes `threads` cores, all of them by default.
+    """
     options = onnxruntime().SessionOptions()
-    options.intra_op_num_threads = cores()
+    options.intra_op_num_threads = threads or cores()
     options.log_severity_level = 4  # what goes wrong is raised below, not printed
     providers = _providers(device)
     session = onnxruntime().InferenceSession
@@ -39,7 +44,7 @@ def open_session(path: Path, outputs: tuple[str, ...] = (), device: str = "cpu")
         if not outputs:
             return session(path, options, providers=providers)
         # From a file, since a session that was given bytes holds them as long as it lives.
-        with TemporaryDirectory(prefix="mtgauge-") as scratch:
+        with Scratch() as scratch:
             part = Path(scratch) / path.name
             part.write_bytes(keep_outputs(path.read_bytes(), outputs))
             return session(part, options, providers=providers)

@@ -1,7 +1,8 @@
 """Statistics rows kept on disk, so that no text is scored twice by the same metric.
 
     cache = RowCache(folder)
-    rows = cache.rows(ready, batch)          scores what is new, reads the rest
+    question = cache.ask(ready, batch)       question.new: the segments to score
+    rows = cache.answer(question, fresh)     all rows; the fresh ones are kept
 
 A row is keyed by the full signature of the settled metric, the language pair, the texts, and a
 fingerprint of the code and models that make scores: a changed formula can never be answered with an
@@ -9,8 +10,11 @@ old number. A metric that learns from the corpus (NIST) is keyed by that corpus 
 
 The store is one SQLite file in write-ahead mode. Each batch is one transaction, so a run that is
 killed goes on where it stopped, and two processes may share the file. Rows are plain float64
-bytes: nothing is unpickled. Limits: notes that a metric counts while scoring (truncated texts) are
-counted only for texts scored now; a network drive may not support the locking that SQLite needs.
+bytes: nothing is unpickled. Before them stands a digest of the key and the row: a row that was
+damaged on disk is scored and stored again, and counted (`damaged`).
+
+Limits: notes that a metric counts while scoring (truncated texts) are counted only for texts scored
+now; a network drive may not support the locking that SQLite needs.
 """
 
 from __future__ import annotations
@@ -18,11 +22,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.seal import libraries, sealed, unsealed
 from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
@@ -33,12 +39,21 @@ _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
+@dataclass(frozen=True)
+class Question:
+    """A batch that the cache was asked for."""
+
+    keys: list[bytes]  # one per segment
+    found: dict[bytes, FloatArray]
+    new: list[int]  # segments to score, each text once
+
+
 class RowCache:
     """Rows of any metric by text; `folder` is made on first use."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / "rows.sqlite"
-        self.hits = self.misses = 0
+        self.hits = self.misses = self.damaged = 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # one statement per transaction unless BEGIN says otherwise
@@ -54,22 +69,24 @@ class RowCache:
     def close(self) -> None:
         self._store.close()
 
-    def rows(self, ready: Ready, batch: Segments) -> FloatArray:
-        """The rows of a batch, as `Metric.rows` gives them; new ones are stored."""
-        if not len(batch):
-            return ready.metric.rows(batch)
+    def ask(self, ready: Ready, batch: Segments) -> Question:
+        """What is known of a batch, and which of its segments must be scored."""
         keys = _keys(identity(ready, batch.lang), batch)
         first = {key: i for i, key in reversed(list(enumerate(keys)))}
         found = self._read(list(first))
-        new = [key for key in first if key not in found]
+        new = [first[key] for key in first if key not in found]
         self.hits += len(first) - len(new)
         self.misses += len(new)
+        return Question(keys, found, new)
+
+    def answer(self, question: Question, fresh: FloatArray) -> FloatArray:
+        """All rows of the batch, from the rows of its new segments, which are stored."""
+        fresh = np.ascontiguousarray(fresh, dtype=np.float64)
+        new = [question.keys[i] for i in question.new]
         if new:
-            fresh = ready.metric.rows(batch.take([first[key] for key in new]))
-            fresh = np.ascontiguousarray(fresh, dtype=np.float64)
             self._write(new, fresh)
-            found |= dict(zip(new, fresh, strict=True))
-        return np.stack([found[key] for key in keys])
+        found = question.found | dict(zip(new, fresh, strict=True))
+        return np.stack([found[key] for key in question.keys]) if found else fresh
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         found: dict[bytes, FloatArray] = {}
@@ -78,18 +95,23 @@ class RowCache:
                 part = keys[start : start + _QUESTION]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, row FROM rows WHERE key IN ({marks})"
-                for key, row in self._store.execute(query, part):
-                    found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
+                for key, stored in self._store.execute(query, part):
+                    row = unsealed(stored, key)
+                    if row is None:
+                        self.damaged += 1
+                    else:
+                        found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
         except sqlite3.Error as error:
             raise self._fault(error) from None
         return found
 
     def _write(self, keys: Sequence[bytes], rows: FloatArray) -> None:
-        values = ((key, row.astype("<f8").tobytes()) for key, row in zip(keys, rows, strict=True))
+        pairs = zip(keys, rows, strict=True)
+        values = ((key, sealed(row.astype("<f8").tobytes(), key)) for key, row in pairs)
         try:
             self._store.execute("BEGIN IMMEDIATE")
             # another process may have stored the same text meanwhile: the rows are equal
-            self._store.executemany("INSERT OR IGNORE INTO rows VALUES (?, ?)", values)
+            self._store.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", values)
             self._store.execute("COMMIT")
         except sqlite3.Error as error:
             if self._store.in_transaction:
@@ -127,9 +149,9 @@ def _keys(identity: bytes, batch: Segments) -> list[bytes]:
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """Digest of the code that makes scores, and of size and time of the models shipped."""
+    """Digest of the code that makes scores, the libraries it uses, and stamps of models shipped."""
     root = Path(__file__).parents[1]
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(libraries().encode(), digest_size=16)
     for pattern in _SCORING:
         for path in sorted(
             file for place in root.glob(pattern) for file in (place, *place.rglob("*"))
@@ -142,14 +164,15 @@ def code_fingerprint() -> str:
 
 
 def _stamp(path: Path) -> str:
-    """Name, size and time of a file or of the files in a folder; empty where there is none.
+    """Name, size and times of a file or of all files below a folder; empty where there is none.
 
-    A parameter that is a path (a model, a file of vectors) must not be answered from the cache
-    after the file has changed.
+    A parameter that is a path (a model, a folder of annotations) must not be answered from the
+    cache after a file has changed. The time of the last change of the inode is among them, since
+    the other one can be set.
     """
     try:
-        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
-        stats = [(file.name, file.stat()) for file in files]
+        files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+        stats = [(file.relative_to(path), file.stat()) for file in files if file.is_file()]
     except OSError:
         return ""
-    return ";".join(f"{name}:{s.st_size}:{s.st_mtime_ns}" for name, s in stats)
+    return ";".join(f"{n}:{s.st_size}:{s.st_mtime_ns}:{s.st_ctime_ns}" for n, s in stats)

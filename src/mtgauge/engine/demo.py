@@ -16,13 +16,20 @@ from typing import Any
 
 from mtgauge import registry
 from mtgauge.data.corpus import Corpus
+from mtgauge.engine.explain import explain
+from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score_corpus
-from mtgauge.engine.result import Result, number
+from mtgauge.engine.result import Explained, Result, number
 from mtgauge.engine.summary import Comparing
-from mtgauge.errors import InputError, ResourceError
+from mtgauge.errors import InputError, ResourceError, UsageError
 
 PAIRS = ("de-en", "ru-en")
-DEMO_METRICS = ("bleu", "chrf", "ter")
+DEMO_PAIR = "de-en"
+WITH_REFERENCE = ("bleu", "chrf", "std", "bertscore", "regressor")
+WITHOUT_REFERENCE = ("xmoverscore", "kobe", "regressor:view=hyp+src")
+EXPLAINED = "xmoverscore"  # the metric whose explanation the demo prints
+_FAULT = ("rough", 1)  # of which translation: system, and segment from 0
+_EXPLAINED_SEGMENTS = 3  # in the demo's report
 _FOLDER = resources.files("mtgauge") / "data" / "example"
 TOLERANCE = 1e-6  # of surface metrics; encoders state a larger one, since processors differ
 
@@ -32,8 +39,26 @@ def example(lang: str) -> Corpus:
     return Corpus.from_arguments([str(_FOLDER / f"{lang}.tsv")], None, [])
 
 
-def demo(metrics: tuple[str, ...] = DEMO_METRICS) -> dict[str, Result]:
-    return {lang: score_corpus(example(lang), metrics, lang) for lang in PAIRS}
+def demo(metrics: tuple[str, ...] = (*WITH_REFERENCE, *WITHOUT_REFERENCE)) -> Result:
+    """The example under these metrics, with warnings and some explanations."""
+    result = score_corpus(example(DEMO_PAIR), metrics, DEMO_PAIR, keep=True)
+    return looked_into(result, _EXPLAINED_SEGMENTS)
+
+
+def shown_explanation(result: Result) -> Explained | None:
+    """A translation that says fourteen for forty, explained by a metric that needs no reference.
+
+    Without that metric the first one explains; None where it has no explanation.
+    """
+    spec = EXPLAINED if EXPLAINED in result else next(iter(result))
+    texts, (system, segment) = result.texts, _FAULT
+    assert texts is not None
+    lines = texts.systems[system], texts.sources, texts.references
+    try:
+        found = explain(*lines, spec, result.lang, segment=segment + 1)
+    except UsageError:
+        return None
+    return Explained(spec, system, segment, found)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from mtgauge.data import checks
-from mtgauge.data.corpus import Chunk, Corpus
+from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.local import CHUNK, references_per_segment, task_of
+from mtgauge.engine.local import references_per_segment, task_of
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Explanation, Metric
@@ -40,17 +40,21 @@ def explain(
 def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) -> Explanation:
     """What `explain` and the command line share."""
     ready = _ready(corpus, spec, lang)
-    chunk = next(islice(corpus.chunks(1), segment - 1, None), None) if segment > 0 else None
+    chunk, before = None, 0
+    for part in corpus.chunks(SHARD):  # to the end: files of different length are refused there
+        if before < segment <= before + len(part):
+            chunk = part.only(segment - 1 - before)
+        before += len(part)
     if chunk is None:
         raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
     (texts,) = chunk.systems.values()
-    alone = Segments(texts, chunk.sources, chunk.references, lang)
-    found = _lowered(ready.metric.explain(alone), ready.metric, alone)
-    return replace(found, sentences=_sentences(chunk), meaning=ready.metric.meaning)
+    return explain_alone(ready.metric, Segments(texts, chunk.sources, chunk.references, lang))
 
 
-def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation:
-    """The explanation with the score that a run prints, and what lowered it."""
+def explain_alone(metric: Metric, alone: Segments) -> Explanation:
+    """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
+    alone = metric.cut(alone)
+    found = replace(metric.explain(alone), sentences=_sentences(alone), meaning=metric.meaning)
     share = float(metric.untranslated_shares(alone)[0])
     if not share:
         return found
@@ -69,15 +73,14 @@ def _lowered(found: Explanation, metric: Metric, alone: Segments) -> Explanation
     )
 
 
-def _sentences(chunk: Chunk) -> dict[str, str]:
+def _sentences(alone: Segments) -> dict[str, str]:
     """The texts of one segment by their side; several references are numbered."""
-    (texts,) = chunk.systems.values()
-    sides = {} if chunk.sources is None else {"source": chunk.sources[0]}
-    references = () if chunk.references is None else chunk.references[0]
+    sides = {} if alone.sources is None else {"source": alone.sources[0]}
+    references = () if alone.references is None else alone.references[0]
     many = len(references) > 1
     for number, text in enumerate(references, 1):
         sides[f"reference {number}" if many else "reference"] = text
-    return sides | {"hypothesis": texts[0]}
+    return sides | {"hypothesis": alone.hypotheses[0]}
 
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:
@@ -110,6 +113,6 @@ def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
 
 
 def _batches(corpus: Corpus, lang: str | None) -> Iterator[Segments]:
-    for chunk in corpus.chunks(CHUNK):
+    for chunk in corpus.chunks(SHARD):
         (texts,) = chunk.systems.values()
         yield Segments(texts, chunk.sources, chunk.references, lang)

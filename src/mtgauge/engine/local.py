@@ -1,8 +1,8 @@
-"""Score a corpus on this machine, a chunk of segments at a time.
+"""Score a corpus, shard by shard, in the place that was asked for (`places.py`).
 
-Each chunk holds the same segments of all systems, stacked into one `Segments` batch, so that a
+Each shard holds the same segments of all systems, stacked into one `Segments` batch, so that a
 metric meets each source and reference once for all systems. Only the statistics rows are kept:
-texts leave memory with their chunk, and confidence intervals and tests are computed from the rows.
+texts leave memory with their shard, and confidence intervals and tests are computed from the rows.
 
     result = mtgauge.score({"a": [...], "b": [...]}, references=[...], metrics=["bleu"])
 """
@@ -10,7 +10,7 @@ texts leave memory with their chunk, and confidence intervals and tests are comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,8 +22,10 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
+from mtgauge.engine.places import SHARD, Here, Place
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
+from mtgauge.engine.slices import by_segments
 from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.engine.trust import known
 from mtgauge.errors import InputError, UsageError
@@ -34,7 +36,6 @@ from mtgauge.stats.paired import FEWEST
 from mtgauge.text.untranslated import strangers
 
 Empty = Literal["worst", "skip", "error"]
-CHUNK = 2000
 UNESCAPED = {"texts": "unescaped"}  # a fact of signatures
 
 
@@ -53,6 +54,8 @@ def score(
     documents: Sequence[str] | None = None,
     scores: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
     lower: Collection[str] = (),
+    by: Mapping[str, Sequence[str]] | None = None,
+    place: Place | None = None,
 ) -> Result:
     """Scores of every system under every metric.
 
@@ -64,14 +67,16 @@ def score(
     tested against `baseline`, the first one by default; `documents[i]` names the document of
     segment i, so that documents are resampled and not segments. `scores` brings segment scores of
     other tools into the same tables, {metric: {system: [...]}}; of those in `lower`, lower is
-    better.
+    better. `by` groups segments, {"domain": ["news", ...]}: reports show scores of every group.
+    `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
-    corpus = Corpus.from_lists(hypotheses, sources, references, documents)
+    corpus = Corpus.from_lists(hypotheses, sources, references, documents, by)
     brought = foreign.given(scores or {}, list(corpus.systems))
     how = Comparing(ci, seed, baseline)
     return score_corpus(
-        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought, lower=lower
-    )
+        corpus, metrics, lang, empty=empty, unescape=unescape, how=how, brought=brought,
+        lower=lower, keep=True, place=place,
+    )  # fmt: skip
 
 
 def score_corpus(
@@ -85,8 +90,13 @@ def score_corpus(
     progress: Callable[[int], object] | None = None,
     brought: Sequence[Foreign] = (),
     lower: Collection[str] = (),
+    keep: bool = False,
+    place: Place | None = None,
 ) -> Result:
-    """What `score` and the command line share."""
+    """What `score` and the command line share.
+
+    `keep` keeps the texts and scores groups of segments: what a report is made of.
+    """
     how = how or Comparing()
     names = tuple(corpus.systems)
     baseline = how.base_of(names)
@@ -107,21 +117,30 @@ def score_corpus(
     )
     theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
     watch = checks.Watch(lang, strangers)
-    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     blank: list[np.ndarray] = []
+    texts: list[Chunk] = []
+
+    def batches() -> Iterator[Segments]:
+        seen = 0
+        for chunk in corpus.chunks(SHARD):
+            watch.look(chunk.systems, chunk.sources, chunk.references)
+            if unescape:
+                chunk = chunk.unescaped()
+            blank.append(_blank(chunk, empty, corpus, seen))
+            if keep:
+                texts.append(chunk)
+            seen += len(chunk)
+            yield _stack(chunk, lang)
+
+    gathered: dict[str, list[FloatArray]] = {spec: [] for spec in metrics}
     n = 0
-    for chunk in corpus.chunks(CHUNK):
-        watch.look(chunk.systems, chunk.sources, chunk.references)
-        if unescape:
-            chunk = _unescaped(chunk)
-        blank.append(_blank(chunk, empty, corpus, n))
-        batch = _stack(chunk, lang)
-        for spec, ready in metrics.items():
-            found = ready.metric.rows(batch)
-            gathered[spec].append(found.reshape(len(chunk.systems), len(chunk), -1))
-        n += len(chunk)
+    for i, found in enumerate((place or Here()).run(metrics, batches())):
+        size = len(blank[i])
+        for spec, table in found.items():
+            gathered[spec].append(table.reshape(len(names), size, -1))
+        n += size
         if progress is not None:
-            progress(len(chunk))
+            progress(size)
     tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
     tables |= {one.name: rows(one, names, n) for one in brought}
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
@@ -134,7 +153,7 @@ def score_corpus(
         spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
     }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
-    return Result(
+    result = Result(
         {spec: results[spec] for spec in (*specs, *theirs)},
         names,
         n,
@@ -147,6 +166,11 @@ def score_corpus(
         corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
         _untested(names, how, n if documents is None else len(set(documents))),
     )
+    if not keep:
+        return result
+    kept = Chunk.joined(texts)
+    slices = by_segments(metrics | theirs, tables, kept, ~skipped, lang)
+    return replace(result, texts=kept, slices=tuple(slices))
 
 
 def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
@@ -176,17 +200,6 @@ def _unserved(spec: str, reason: str, names: tuple[str, ...], n: int) -> MetricR
     systems = {name: SystemScore(math.nan, np.full(n, np.nan)) for name in names}
     return MetricResult(
         metric.name, spec, sign(metric), metric.higher_is_better, systems, unserved=reason
-    )
-
-
-def _unescaped(chunk: Chunk) -> Chunk:
-    undo = checks.unescape
-    return Chunk(
-        {name: [undo(t) for t in texts] for name, texts in chunk.systems.items()},
-        None if chunk.sources is None else [undo(t) for t in chunk.sources],
-        None
-        if chunk.references is None
-        else [tuple(undo(t) for t in row) for row in chunk.references],
     )
 
 

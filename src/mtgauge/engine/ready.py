@@ -12,11 +12,11 @@ that cell: `serve` sorts a list of specs into those that are ready and those tha
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from mtgauge import registry
+from mtgauge.data.corpus import digest
 from mtgauge.encode.load import current_settings
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.metric import Metric, Task
@@ -27,6 +27,26 @@ _FLAGS = {"source": "a source (-s FILE)", "reference": "a reference (-r FILE)"}
 
 
 @dataclass(frozen=True)
+class Order:
+    """All that a metric was made ready from: another process makes the same one (`places.py`)."""
+
+    spec: str
+    task: Task
+    references: tuple[str, ...] = ()  # what it was fitted on; nothing where it learns nothing
+    number: int = 1
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def make(self) -> Ready:
+        return make_ready(
+            self.spec,
+            self.task,
+            references=lambda: self.references,
+            number=self.number,
+            facts=self.facts,
+        )
+
+
+@dataclass(frozen=True)
 class Ready:
     """A metric that is settled for a run, and fitted where it must be."""
 
@@ -34,6 +54,7 @@ class Ready:
     metric: Metric
     signature: Signature
     corpus: str = ""  # digest of the references that it was fitted on
+    order: Order | None = None  # None: it cannot be made again (scores of other tools)
 
 
 def make_ready(
@@ -56,16 +77,17 @@ def make_ready(
     metric = asked.resolve(task)
     _refuse_missing(name, metric.needs - task.sides)
     metric.check()  # what does nothing in this run is refused too
-    corpus = ""
+    corpus, texts = "", []
     if metric.needs_corpus:
         if references is None:
             raise UsageError(f"{name} learns from all references of a test set: none are here.")
         texts = list(references())
-        corpus = corpus_digest(texts)
+        corpus = digest(texts)
         metric.fit(texts)
     told = {"refs": str(number)} if "reference" in metric.needs else {}
     told |= {"lang": task.lang or "none", **(facts or {})}
-    return Ready(name, metric, sign(metric, told, asked), corpus)
+    order = Order(name, task, tuple(texts), number, dict(facts or {}))
+    return Ready(name, metric, sign(metric, told, asked), corpus, order)
 
 
 def serve(
@@ -91,7 +113,7 @@ def serve(
         except LanguageError as error:
             unserved[spec] = error
             continue
-        found[spec] = Ready(spec, ready.metric, ready.signature, ready.corpus)
+        found[spec] = replace(ready, spec=spec)
     if specs and not found:
         raise next(iter(unserved.values()))
     return found, {spec: str(error) for spec, error in unserved.items()}
@@ -107,15 +129,6 @@ def check_device(metrics: Iterable[Metric]) -> None:
     raise UsageError(
         f"--device {device} would do nothing: {names} runs on the CPU only. Leave it out."
     )
-
-
-def corpus_digest(texts: Iterable[str]) -> str:
-    """A short name for the texts that a metric is fitted on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
 
 
 def _refuse_missing(spec: str, missing: frozenset[str]) -> None:

@@ -1,9 +1,14 @@
-"""What a run returns: scores by metric and system, ready for JSON and pandas.
+"""What a run returns: the one thing that table, page, web application and gate are made of.
 
 result["bleu"]["online-B"].score      one number
 result["bleu"]["online-B"].ci         (low, high), or None
 result["bleu"]["online-B"].segments   one number per segment, NaN where it is undefined
-result.to_dict()                      the JSON of DESIGN section 4
+result.to_dict()                      the JSON of DESIGN section 4; `engine.stored` reads it back
+print(result)                         the terminal's table; a notebook shows it as HTML
+result.report("report.html")          the page; needs the texts, which `mtgauge.score` keeps
+
+What a result looks like is made in report/, right of this folder: it is looked up among the
+package's names when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,12 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from mtgauge._version import __version__
+from mtgauge.data.corpus import Chunk
+from mtgauge.engine.flags import Flags
+from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import Trust
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import FloatArray
+from mtgauge.metric import Explanation, FloatArray
 from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.paired import ALPHA, Pairwise
@@ -73,11 +82,24 @@ class MetricResult(Mapping[str, SystemScore]):
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
 
+    def __contains__(self, system: object) -> bool:
+        return system in self.systems
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.systems)
 
     def __len__(self) -> int:
         return len(self.systems)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What one system's score of one segment was made of."""
+
+    spec: str
+    system: str
+    segment: int  # from 0
+    explanation: Explanation
 
 
 @dataclass(frozen=True)
@@ -95,9 +117,16 @@ class Result(Mapping[str, MetricResult]):
     resamples: int = 0
     files: dict[str, Any] = field(default_factory=dict)  # names of what was read
     untested: str | None = None  # why there are no tests, where there might have been
+    texts: Chunk | None = None  # all of them, where the run kept them
+    flags: dict[str, list[Flags]] = field(default_factory=dict)  # warnings by system and segment
+    slices: tuple[Slices, ...] = ()  # scores of groups of segments; where texts were kept
+    explained: tuple[Explained, ...] = ()
 
     def __getitem__(self, spec: str) -> MetricResult:
         return _get(self.metrics, spec, "metric")
+
+    def __contains__(self, spec: object) -> bool:
+        return spec in self.metrics
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)
@@ -105,7 +134,18 @@ class Result(Mapping[str, MetricResult]):
     def __len__(self) -> int:
         return len(self.metrics)
 
-    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+    def __str__(self) -> str:
+        return str(_show(self, "terminal"))
+
+    def _repr_html_(self) -> str:
+        return str(_show(self, "notebook"))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page of this result: one HTML file that needs nothing else."""
+        return Path(_show(self, "page", path))
+
+    def to_dict(self, *, segments: bool = True, texts: bool = False) -> dict[str, Any]:
+        """For JSON; `texts` puts the texts in, so that a page can be made of it later."""
         return {
             "mtgauge": __version__,
             "lang": self.lang,
@@ -118,10 +158,20 @@ class Result(Mapping[str, MetricResult]):
             **({} if self.untested is None else {"untested": self.untested}),
             "checks": self.checks,
             "metrics": [_metric_dict(m, segments) for m in self.metrics.values()],
+            **({"slices": [s.to_dict() for s in self.slices]} if texts else {}),
+            **({"texts": vars(self.texts)} if texts and self.texts is not None else {}),
         }
 
-    def to_pandas(self) -> Any:
-        """A data frame with one row per segment, system and metric."""
+    def to_pandas(self, level: Literal["system", "segment"] = "segment") -> Any:
+        """A data frame with one row per metric and system, or per segment, system and metric."""
+        if level not in ("system", "segment"):
+            raise UsageError(f"level={level!r} is not one of system, segment.")
+        if level == "system":
+            return data_frame(
+                {"metric": spec, "system": name, **_system_row(system)}
+                for spec, metric in self.metrics.items()
+                for name, system in metric.systems.items()
+            )
         return data_frame(
             {"metric": spec, "system": name, "segment": i, "score": float(value)}
             for spec, metric in self.metrics.items()
@@ -139,6 +189,27 @@ def data_frame(records: Iterable[dict[str, Any]]) -> Any:
             "to_pandas needs the package pandas: pip install 'mtgauge[pandas]'."
         ) from None
     return pandas.DataFrame(list(records))
+
+
+def _show(result: Result, form: str, *options: Any) -> Any:
+    """One of the forms of `mtgauge.report.notebook`."""
+    import mtgauge
+
+    return mtgauge.public("show")(result, form, *options)
+
+
+def _system_row(system: SystemScore) -> dict[str, Any]:
+    low, high = system.ci or (math.nan, math.nan)
+    versus = system.versus
+    tests = ("p_bootstrap", "p_randomisation", "p_adjusted")
+    return {
+        "score": system.score,
+        "ci_low": low,
+        "ci_high": high,
+        "baseline": None if versus is None else versus.system,
+        **{p: math.nan if versus is None else getattr(versus, p) for p in tests},
+        "rank": system.rank,
+    }
 
 
 def _get(values: dict[str, T], key: str, what: str) -> T:

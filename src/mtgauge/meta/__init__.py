@@ -9,15 +9,7 @@ stand to the right of this folder.
 """
 
 import sys
-from types import ModuleType
-from typing import Any
 
+import mtgauge
 
-class _CallableFolder(ModuleType):
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        import mtgauge
-
-        return mtgauge.public("meta")(*args, **options)
-
-
-sys.modules[__name__].__class__ = _CallableFolder
+sys.modules[__name__].__class__ = mtgauge.CallableFolder

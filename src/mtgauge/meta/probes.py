@@ -31,8 +31,8 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data import readers
 from mtgauge.data.segments import Segments
-from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import rows_of
 from mtgauge.engine.ready import Ready, make_ready
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Task
@@ -121,15 +121,9 @@ def segment_scores(
     cache: RowCache | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> FloatArray:
-    """Scores turned so that higher is better, in chunks, through the cache."""
-    metric, parts = ready.metric, []
-    for start in range(0, len(batch), local.CHUNK):
-        chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
-        rows = metric.rows(chunk) if cache is None else cache.rows(ready, chunk)
-        parts.append(metric.segment_score(rows))
-        if progress is not None:
-            progress(len(chunk))
-    scores = np.concatenate(parts) if parts else np.empty(0)
+    """Scores turned so that higher is better, shard by shard, through the cache."""
+    metric = ready.metric
+    scores = metric.segment_score(rows_of(ready, batch, cache=cache, progress=progress))
     return scores if metric.higher_is_better else -scores
 
 

@@ -20,6 +20,7 @@ from mtgauge import registry
 from mtgauge.data.judgements import FloatArray, IntArray, Judgements
 from mtgauge.engine import local
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place, rows_of
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import InputError, LanguageError
 from mtgauge.metric import Metric, Task
@@ -46,10 +47,11 @@ def score(
     level: Level = "segment",
     *,
     cache: RowCache | None = None,
+    place: Place | None = None,
     unescape: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Scores:
-    """Scores of the translations that the level needs, in chunks, through the cache.
+    """Scores of the translations that the level needs, shard by shard, through the cache.
 
     A metric that cannot serve the language pair has no scores, and says why.
     """
@@ -71,22 +73,16 @@ def score(
         facts = {"lang": judgements.lp}
         return Scores(name, sign(asked, facts), nothing, {}, unserved=str(error))
     metric = ready.metric
-    parts = []
-    for start in range(0, len(batch), local.CHUNK):
-        chunk = batch.take(range(start, min(start + local.CHUNK, len(batch))))
-        parts.append(metric.rows(chunk) if cache is None else cache.rows(ready, chunk))
-        if progress is not None:
-            progress(len(chunk))
-    rows = np.concatenate(parts)
+    rows = rows_of(ready, batch, place=place, cache=cache, progress=progress)
     direction = 1.0 if metric.higher_is_better else -1.0
     segments = np.full(len(judgements), np.nan)
     segments[wanted] = direction * metric.segment_score(rows)
     systems: dict[str, float] = {}
     if level == "system":
-        place = np.full(len(judgements), -1)
-        place[wanted] = np.arange(len(wanted))
+        position = np.full(len(judgements), -1)
+        position[wanted] = np.arange(len(wanted))
         for system, members in judgements.rows_by_system().items():
-            mine = place[members][place[members] >= 0]
+            mine = position[members][position[members] >= 0]
             if len(mine):
                 total = metric.system_score(rows[mine].sum(axis=0)[None], np.array([len(mine)]))
                 systems[system] = direction * float(total[0])

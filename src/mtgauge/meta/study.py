@@ -23,6 +23,7 @@ from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import ResourceError, UsageError
@@ -205,6 +206,7 @@ def study(
     plan: Plan,
     *,
     cache: RowCache | None = None,
+    place: Place | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Score, correlate, slice and average."""
@@ -213,7 +215,7 @@ def study(
     found = Findings(level, printed=printed)
     _refuse_unused(plan, level, data)
     metrics = _load(plan, found)
-    _score(data, plan, metrics, found, cache, progress)
+    _score(data, plan, metrics, found, cache, place, progress)
     for part, its_scores in _parts(found, plan):
         if its_scores:
             rows, comparisons = evaluate(
@@ -287,6 +289,7 @@ def _score(
     metrics: dict[str, Metric],
     found: Findings,
     cache: RowCache | None,
+    place: Place | None,
     progress: Progress | None,
 ) -> None:
     """Scores of every metric on every language pair, into `found.scored`."""
@@ -301,6 +304,7 @@ def _score(
                     metric,
                     found.level,
                     cache=cache,
+                    place=place,
                     unescape=plan.unescape,
                     progress=progress,
                 )

@@ -44,9 +44,9 @@ class Blend(Metric):
     def __init__(
         self,
         components: tuple[str, ...] = ("chrf", "kobe"),
-        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8873),
-        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2526),
-        weights: Annotated[tuple[float, ...], Range(0)] = (0.5684, 0.0587),
+        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8614),
+        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2881),
+        weights: Annotated[tuple[float, ...], Range(0)] = (0.5699, 0.0527),
         untranslated: Untranslated = "worst",
     ) -> None:
         self.components = components
@@ -62,6 +62,8 @@ class Blend(Metric):
             raise UsageError(
                 "blend: components, centres, scales and weights must have the same length."
             )
+        if not any(self.weights):
+            raise UsageError("blend: weights are not all 0.")
         if any(registry.split_spec(spec)[0] == self.name for spec in self.components):
             raise UsageError("blend: a blend cannot be a component of a blend.")
         if any("untranslated" in registry.split_spec(spec)[1] for spec in self.components):

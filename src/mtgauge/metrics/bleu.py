@@ -50,7 +50,7 @@ class Bleu(WordMetric):
         lowercase: bool = False,
         smooth: Literal["exp", "floor", "add-k", "none"] = "exp",
         smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None,
-        max_order: Annotated[int, Range(1)] = 4,
+        max_order: Annotated[int, Range(1, 20)] = 4,
         effective_order: bool = False,
     ) -> None:
         self.tokenize = tokenize

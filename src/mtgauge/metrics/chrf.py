@@ -48,8 +48,8 @@ class Chrf(WordMetric):
 
     def __init__(
         self,
-        char_order: Annotated[int, Range(0)] = 6,
-        word_order: Annotated[int, Range(0)] = 0,
+        char_order: Annotated[int, Range(0, 20)] = 6,
+        word_order: Annotated[int, Range(0, 20)] = 0,
         beta: Annotated[float, Range(0)] = 2,
         lowercase: bool = False,
         whitespace: bool = False,

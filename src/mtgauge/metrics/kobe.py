@@ -5,11 +5,11 @@
     KoBE = penalty * recall                              over sums of the whole corpus
 
 No reference is needed, and the score can be explained: these entities are lost. The knowledge base
-ships with the package (places, currencies, languages, brands, dates); numbers, addresses and names
-outside the knowledge base are entities too.
+ships with the package (places, currencies, languages, brands, dates); numbers and addresses are
+entities too, and with `names=on` names outside the knowledge base.
 
     metric = load("kobe")                       # defaults: best for users
-    load("kobe:preset=paper")                   # percent, the authors' rounding, no names
+    load("kobe:preset=paper")                   # the authors' program: percent, its rounding
     load("kobe:kb=my.sqlite,against=reference")
 
 A segment without source entities has no score (NaN); it adds nothing to the corpus score and is
@@ -37,6 +37,7 @@ from mtgauge.knowledge.link.agreement import (
     find_names,
     matches_by_sound,
 )
+from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
 from mtgauge.knowledge.link.mention import Linker, Mention
 from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
 from mtgauge.metrics._entities import explain_entities
@@ -53,6 +54,9 @@ _REPEATED = 0.5  # share of words that a text left in the source language has fr
 _KEPT_TEXTS = 100_000
 _NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
 _HAS_BASE = When("annotations", None)
+_CATEGORIES = frozenset(  # of the embedded knowledge base, and of what is found without it
+    "address currency date language name number organisation person place unit".split()
+)
 _NAMED = frozenset({"place", "person", "organisation", "language"})
 
 
@@ -72,10 +76,11 @@ class Kobe(PresetMetric):
     meaning = "1: every name, place, number and date of the source is in the translation; 0: none."
     paper = "Gekhman et al. 2020, KoBE: Knowledge-Based Machine Translation Evaluation"
     columns = ("matches", "source_entities", "candidate_entities")
+    longest = 10_000
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {
             "numbers": True,
-            "names": True,
+            "names": False,
             "untranslated": "worst",
             "filter_language": False,
         },
@@ -83,7 +88,7 @@ class Kobe(PresetMetric):
             "numbers": False,
             "names": False,
             "untranslated": "keep",
-            "filter_language": True,
+            "filter_language": False,  # in the paper's text, but not in the authors' program
         },
     }
 
@@ -93,8 +98,8 @@ class Kobe(PresetMetric):
         against: Literal["source", "reference"] = "source",
         measure: Literal["recall", "precision", "f1"] = "recall",
         preset: Literal["default", "paper"] = "default",
-        numbers: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
-        names: Annotated[bool | None, When("preset", "default"), _HAS_BASE] = None,
+        numbers: Annotated[bool | None, _HAS_BASE] = None,
+        names: Annotated[bool | None, _HAS_BASE] = None,
         untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
         filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
         annotations: str | None = None,
@@ -113,7 +118,15 @@ class Kobe(PresetMetric):
 
     def check(self) -> None:
         super().check()
-        self._weights()
+        if self.kb != "embedded" or not self._has_base:
+            self._weights()  # the categories are those of the user
+            return
+        unknown = self._weights().keys() - _CATEGORIES
+        if unknown:
+            raise UsageError(
+                f"kobe: weights names no category {', '.join(sorted(unknown))}. "
+                f"There are: {' '.join(sorted(_CATEGORIES))}."
+            )
 
     @property
     def needs(self) -> frozenset[str]:
@@ -137,7 +150,7 @@ class Kobe(PresetMetric):
     def resolve(self, task: Task) -> Self:
         if task.lang is None:
             raise UsageError(_NO_PAIR)
-        self._find()  # opened once, shared by what is settled for other languages
+        self._linker_of(self.against)  # opened once, shared with what is settled later
         return super().resolve(task)
 
     def versions(self) -> dict[str, str]:
@@ -151,13 +164,13 @@ class Kobe(PresetMetric):
 
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
-        self.__dict__["_linker"] = self.__dict__["_own_linker"] = linker
+        self.__dict__["_own_linker"] = linker
         self.__dict__.pop("_held", None)
 
     def statistics(self, batch: Segments) -> FloatArray:
         weights = self._weights()
         rows = np.zeros((len(batch), 3))
-        for row, found in zip(rows, self._agreements(batch), strict=True):
+        for row, found in zip(rows, self.agreements(batch), strict=True):
             kept = sum(weights.get(s.category, 1.0) for s, _ in found.matched)
             lost = sum(weights.get(m.category, 1.0) for m in found.lost)
             mine = sum(weights.get(t.category, 1.0) for _, t in found.matched)
@@ -193,24 +206,25 @@ class Kobe(PresetMetric):
         alone = segment.take([0])
         score = float(self.segment_score(self.statistics(alone))[0])
         return explain_entities(
-            self.name, score, self.against, self._agreements(alone)[0], self._pair(alone),
+            self.name, score, self.against, self.agreements(alone)[0], self._pair(alone),
             self._facts,
         )  # fmt: skip
 
     def categories(self, batch: Segments) -> dict[str, tuple[int, int]]:
         """{category: (matches, source entities)}: which kinds of entity are lost."""
         table: dict[str, list[int]] = {}
-        for found in self._agreements(batch):
+        for found in self.agreements(batch):
             for mention, _ in found.matched:
                 table.setdefault(mention.category, [0, 0])[0] += 1
             for mention in [s for s, _ in found.matched] + found.lost:
                 table.setdefault(mention.category, [0, 0])[1] += 1
         return {category: (m, s) for category, (m, s) in sorted(table.items())}
 
-    def _agreements(self, batch: Segments) -> list[Agreement]:
+    def agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""
         given, lang = self._given(batch), self._pair(batch)
-        mine, theirs = self._sides(given, lang[0]), self._sides(batch.hypotheses, lang[1])
+        mine = self._sides(given, lang[0], self.against)
+        theirs = self._sides(batch.hypotheses, lang[1], "hypothesis")
         pairs = list(zip(given, batch.hypotheses, strict=True))
         foreign = self._foreign(pairs, lang)
         known = partial(self._names_of, lang=lang[1])
@@ -225,10 +239,17 @@ class Kobe(PresetMetric):
                 names = (left.names, right.names) if audible else ([], [])
                 text = "" if right is _NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
-            if self._has_base:
+            if self._has_base and self.preset != "paper":
                 mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
         return [found[pair] for pair in pairs]
+
+    def mentions(
+        self, texts: Sequence[str], lang: str, side: Side = "hypothesis"
+    ) -> list[list[Mention]]:
+        """What each text mentions, weak mentions too; `side` matters for annotations."""
+        held = self._sides(texts, lang, side)
+        return [held[text].mentions for text in texts]
 
     def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
         """Without what could not have been found: no name in the target's language, none by sound.
@@ -259,13 +280,14 @@ class Kobe(PresetMetric):
     def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
         return tuple(self._base().names(id, lang))
 
-    def _sides(self, texts: Sequence[str], lang: str) -> dict[str, _Side]:
+    def _sides(self, texts: Sequence[str], lang: str, side: Side) -> dict[str, _Side]:
         """What each distinct text mentions; kept, because systems share their sources."""
-        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault(lang, {})
+        own = side if self.annotations is not None else ""  # a linker reads both sides alike
+        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault((lang, own), {})
         if len(held) > _KEPT_TEXTS:
             held.clear()
         fresh = [text for text in dict.fromkeys(texts) if text not in held]
-        linked = self._find().link(fresh, lang)
+        linked = self._linker_of(side).link(fresh, lang)
         named = self.options.names and self._has_base
         names = find_names(fresh, linked, lang) if named else [None] * len(fresh)
         rows = zip(fresh, linked, names, strict=True)
@@ -340,18 +362,22 @@ class Kobe(PresetMetric):
             self.__dict__["_kb"] = KnowledgeBase.open(self.kb)
         return self.__dict__["_kb"]
 
-    def _find(self) -> Linker:
-        if "_linker" not in self.__dict__:
-            if self.annotations is not None:
-                from mtgauge.knowledge.link.annotations import AnnotationLinker
+    def _linker_of(self, side: Side) -> Linker:
+        """What finds mentions on a side; opened on first use."""
+        held = self.__dict__
+        if "_own_linker" in held:
+            own: Linker = held["_own_linker"]
+            return own
+        if self.annotations is not None:
+            if "_folder" not in held:
+                held["_folder"] = AnnotationFolder.read(self.annotations)
+            folder: AnnotationFolder = held["_folder"]
+            return folder.linker(side)
+        if "_linker" not in held:
+            from mtgauge.knowledge.link.linker import KnowledgeLinker
 
-                self.__dict__["_linker"] = AnnotationLinker.read(self.annotations)
-            else:
-                from mtgauge.knowledge.link.linker import KnowledgeLinker
-
-                numbers = self.options.numbers
-                self.__dict__["_linker"] = KnowledgeLinker(self._base(), numbers=numbers)
-        linker: Linker = self.__dict__["_linker"]
+            held["_linker"] = KnowledgeLinker(self._base(), numbers=self.options.numbers)
+        linker: Linker = held["_linker"]
         return linker
 
 

@@ -84,7 +84,7 @@ class MoverScore(IdfMixin):
         encoder: str = "embedded",
         layer: int | None = None,
         depth: Annotated[int | None, Range(1)] = None,
-        ngram: Annotated[int | None, Range(1)] = None,
+        ngram: Annotated[int | None, Range(1, 10)] = None,
         pieces: Literal["all", "first", "mean"] | None = None,
         punctuation: bool | None = None,
         distance: Literal["euclidean", "squared"] | None = None,

@@ -55,7 +55,7 @@ class Nist(WordMetric):
 
     def __init__(
         self,
-        max_order: Annotated[int, Range(1)] = 5,
+        max_order: Annotated[int, Range(1, 20)] = 5,
         tokenize: Tokenize = "auto",
         lowercase: bool = False,
         corpus: str = "references",

@@ -32,6 +32,7 @@ from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
 from mtgauge.encode.batches import token_batches
 from mtgauge.encode.model_folder import read_tokenizer
+from mtgauge.encode.tokens import slow
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import FloatArray, Task, Untranslated
@@ -115,14 +116,21 @@ class Regressor(TrainedMetric):
         path = self.folder.folder / "tokenizer.json"
         if self.card["encoder"] == "embedded":
             path = shipped("encoder") / "tokenizer.json"
-        if not path.is_file():
+        is_slow = not path.is_file() and (self.folder.folder / slow.FOLDER).is_dir()
+        if is_slow:
+            path = self.folder.folder / slow.FOLDER
+        elif not path.is_file():
             raise ResourceError(f"{path} is missing. Fetch the folder again.")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != self.card["tokenizer_sha256"]:
+        found = slow.digest(path) if is_slow else hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != self.card["tokenizer_sha256"]:
             raise ResourceError(
                 f"The regressor {self.model} was trained with another tokenizer than {path}: its "
                 "numbers would mean other words. Fetch the model again, or train it again."
             )
-        return Packer.of(read_tokenizer(path), int(self.card["max_length"]))
+        length = int(self.card["max_length"])
+        return (
+            slow.slow_packer(path, length) if is_slow else Packer.of(read_tokenizer(path), length)
+        )
 
     def predict(self, batch: Segments) -> FloatArray:
         view = self._view(Task.of(batch).sides)

@@ -85,6 +85,7 @@ class STD(PresetMetric):
     paper = "Li et al. 2019, STD: An Automatic Evaluation Metric for MT Based on Word Embeddings"
     cost = "vectors"
     higher_is_better = False
+    longest = 10_000
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "lp": {"oov": "spelling"},
         "pyemd": {"oov": "spelling"},

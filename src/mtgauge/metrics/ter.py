@@ -34,6 +34,7 @@ from mtgauge.text.words import UNSPACED_LANGUAGES
 # Below this many pairs sacrebleu's own search (about 3 ms a pair) ends before the compiled one,
 # some 30 times as fast, has been compiled or loaded. The numbers are the same.
 _COMPILED_FROM = 1000
+_LONG = 150  # words: sacrebleu needs seconds per pair where one side has more
 _TERCOM_KNOWS = frozenset({"zh", "yue", "ja"})  # unspaced languages with rules in Tercom
 
 
@@ -49,6 +50,7 @@ class Ter(WordMetric):
     paper = "Snover et al. 2006, A Study of Translation Edit Rate with Targeted Human Annotation"
     higher_is_better = False
     columns = ("edits", "ref_len")
+    longest = 10_000
 
     def __init__(
         self,
@@ -111,7 +113,8 @@ class Ter(WordMetric):
         # sacrebleu applies Tercom's rules to references twice; `normalized` is not idempotent
         right = [split(" ".join(refs[0])) for refs in once]
         size = np.array([len(words) for words in right], dtype=np.float64)[each.of]
-        count = _compiled_edits if len(left) >= _COMPILED_FROM else _edits
+        long = max(map(len, (*left, *right)), default=0) > _LONG
+        count = _compiled_edits if long or len(left) >= _COMPILED_FROM else _edits
         edits = np.full(len(work.hypotheses), np.inf)
         np.minimum.at(edits, each.owner, count(left, right, each.of))
         length = np.bincount(each.owner, weights=size) / np.bincount(each.owner)

@@ -40,7 +40,7 @@ class WordF(WordMetric):
     def __init__(
         self,
         beta: Annotated[float, Range(0)] = 2,
-        max_order: Annotated[int, Range(1)] = 4,
+        max_order: Annotated[int, Range(1, 20)] = 4,
         tokenize: Tokenize = "auto",
         lowercase: bool = False,
         multi_ref: MultiReference = "best",

@@ -133,7 +133,7 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         preset: Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"] = "default",
         encoder: str = "embedded",
         layer: int | None = None,
-        ngram: Annotated[int | None, Range(1)] = None,
+        ngram: Annotated[int | None, Range(1, 10)] = None,
         special: bool | None = None,
         pieces: Literal["all", "first", "mean"] | None = None,
         punctuation: bool | None = None,

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
 from mtgauge.errors import UsageError
 from mtgauge.meta import probing, study, tables
@@ -71,6 +72,7 @@ def meta(
     unescape: bool = False,
     seed: int = SEED,
     cache: RowCache | str | Path | None = None,
+    place: Place | None = None,
     progress: study.Progress | None = None,
 ) -> Agreement:
     """How far metrics agree with human judgements.
@@ -78,7 +80,8 @@ def meta(
     `data` is a file, a folder, a `Judgements` table, or a list of these; see `mtgauge.data.
     judgements` for the formats. `human` gives system-level scores, `scores` files with scores of
     other metrics, of which those named in `lower` are lower for better translations. `level`,
-    unless given, is what was judged. `cache` names a folder that keeps scores between runs.
+    unless given, is what was judged. `cache` names a folder that keeps scores between runs, `place`
+    is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     if level is None and experiment is not None:
         level = tables.experiment(experiment)[0].level
@@ -102,7 +105,7 @@ def meta(
         data, lang=lang, human=human, score_files=scores, dataset=dataset, level=plan.level
     )
     with _opened(cache) as store:
-        found = study.study(judged, plan, cache=store, progress=progress)
+        found = study.study(judged, plan, cache=store, place=place, progress=progress)
     return Agreement(**vars(found))
 
 

@@ -76,13 +76,18 @@ def _heading(metric: MetricResult) -> str:
     return f"{metric.spec} {'↑' if metric.higher_is_better else '↓'}"
 
 
-def _table(result: Result, segments: bool) -> str:
+def render_scores(result: Result) -> str:
+    """The terminal's table without what explains its signs, which is `legend`."""
     first = ["system", *_names(result)]
     columns = [[_heading(metric), *_column(metric)] for metric in result.values()]
-    blocks = [_side_by_side(first, columns)]
+    return _side_by_side(first, columns)
+
+
+def _table(result: Result, segments: bool) -> str:
+    blocks = [render_scores(result)]
     if segments:
         blocks.append(_segment_table(result))
-    return "\n\n".join([*blocks, visible(_legend(result), keep="\n")]) + "\n"
+    return "\n\n".join([*blocks, legend(result)]) + "\n"
 
 
 def _names(result: Result) -> list[str]:
@@ -116,6 +121,11 @@ def _segment_table(result: Result) -> str:
             cells = [fixed(value, form) for value in metric[name].segments.tolist()]
             columns.append([f"{spec} {name}", *cells])
     return _side_by_side(first, columns)
+
+
+def legend(result: Result) -> str:
+    """What the signs of a table mean, a line each."""
+    return visible(_legend(result), keep="\n")
 
 
 def _legend(result: Result) -> str:

@@ -102,7 +102,8 @@ def _latex(cells: Grid, numbers: bool) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return _MARKDOWN.sub(lambda match: "\\" + match.group(), text.translate(_HTML))
+    text = _MARKDOWN.sub(lambda match: "\\" + match.group(), text.translate(_HTML))
+    return text.replace("://", "&#58;//").replace("www.", "www&#46;")  # no links of their own
 
 
 def _latex_text(text: str) -> str:
@@ -116,9 +117,14 @@ def _spreadsheet_text(text: str) -> str:
     return "'" + text if risky else text
 
 
+def _tsv_text(text: str) -> str:
+    """Some readers take a quote at the start for the start of a cell with tabs and line ends."""
+    return "'" + text if text.startswith('"') else _spreadsheet_text(text)
+
+
 _ESCAPES: dict[str, Callable[[str], str]] = {
     "table": str,
-    "tsv": _spreadsheet_text,
+    "tsv": _tsv_text,
     "csv": _spreadsheet_text,
     "markdown": _markdown_text,
     "latex": _latex_text,

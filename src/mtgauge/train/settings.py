@@ -59,15 +59,24 @@ class JudgedFiles:
     pairs: Annotated[Sequence[str], "only these language pairs"] = ()
     drop_overlap: Annotated[bool, "leave out of --train what is also in --dev or --test"] = False
     any_language: Annotated[bool, "also languages that the encoder does not know"] = False
-    alike: Annotated[bool, "every judgement counts alike, of however many people it is"] = False
-    uncut: Annotated[bool, "scores beyond 3 standard deviations stay as they are"] = False
     packed: Annotated[str | Path | None, "all of these, as `mtgauge train pack` wrote them"] = None
     limit: Annotated[int | None, "train on N segments drawn at random"] = None
+    equal_weights: Annotated[
+        bool, "every judgement counts 1, not n / (n + 1) for the n people behind it"
+    ] = False
+    cut: Annotated[float, "cut z-scores at plus and minus X; 0: not at all"] = 3.0
 
     def check(self) -> None:
+        if not self.cut >= 0:
+            raise UsageError(f"--cut {self.cut:g}: must be 0 or more.")
         if self.packed is not None:
-            others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap",
-                      "alike", "uncut")  # fmt: skip
+            usual = JudgedFiles()
+            if (self.equal_weights, self.cut) != (usual.equal_weights, usual.cut):
+                raise UsageError(
+                    "--packed holds judgements that are weighted and cut: say --equal-weights and "
+                    "--cut to `mtgauge train pack`."
+                )
+            others = ("train", "dev", "test", "pairs", "dev_share", "dev_most", "drop_overlap")
             given = [f"--{name.replace('_', '-')}" for name in others if getattr(self, name)]
             if given:
                 raise UsageError(
@@ -267,7 +276,7 @@ ENCODER_LOSSES: Mapping[Directions, Mapping[str, float]] = {
     },
     "both": {
         "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
-        "foreign": 0.3, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
+        "foreign": 0.5, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
         "words": 0.4, "masked": 0.12, "people": 0.3,
     },
 }  # fmt: skip

@@ -57,7 +57,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=what)
     data = parser.add_argument_group("data")
     add(data, JudgedFiles, "train", "dev", "test", "dev_share", "dev_most", "split_seed", "pairs",
-        "drop_overlap", "any_language", "limit")  # fmt: skip
+        "drop_overlap", "any_language", "limit", "equal_weights", "cut")  # fmt: skip
     if name == "pack":
         add(parser, MetricTraining, "encoder", "quiet")
         return
@@ -100,6 +100,11 @@ def _report(args: argparse.Namespace, card: dict[str, Any]) -> None:
         print(f"  seed {seed:>3}  {value:.4f}" + ("  kept" if seed == card["seed"] else ""))
     if len(card["seeds"]) > 1:
         print(f"  mean {card['mean']:.4f}, deviation {card['deviation']:.4f}")
+    if tested := card.get("test_by_seed"):
+        for seed, value in tested["seeds"].items():
+            print(f"  seed {seed:>3}  test {value:.4f}")
+        if len(tested["seeds"]) > 1:
+            print(f"  test mean {tested['mean']:.4f}, deviation {tested['deviation']:.4f}")
     for part in ("dev_pearson", "test_pearson"):
         for name, value in card.get(part, {}).items():
             print(f"  {part[:4].strip('_')} {name:<24} {value:.4f}")

@@ -31,6 +31,7 @@ from mtgauge.encode.batches import CPU_TOKENS
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.encode.runtime import cores
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class OnnxEncoder(Encoder):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
-        self.model = ModelFolder(folder, "encoder", settings.device)
+        # batches side by side, each on one core: nothing waits for the slower half of a product
+        self.parallel = 1 if settings.device.startswith("cuda") else cores()
+        self.model = ModelFolder(folder, "encoder", settings.device, cores() // self.parallel)
         card = self.model.card
         self.name = card["name"]
         self.fingerprint = self.model.fingerprint

@@ -79,6 +79,7 @@ class Encoder:
     uses_language: bool = False  # whether `lang` changes the vectors (XLM)
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
+    parallel: int = 1  # batches at a time
 
     def __init__(self, settings: EncoderSettings) -> None:
         self.settings = settings
@@ -193,6 +194,12 @@ class Encoder:
         return np.split(rows, offsets_of(lengths)[1:-1])
 
     # memory window and disk cache
+
+    def forget(self) -> None:
+        """Empty the memory window."""
+        with self._lock:
+            self._window.clear()
+            self._window_bytes = 0
 
     def _key(self, text: str, layers: tuple[int, ...], lang: str | None) -> tuple[str, str]:
         where = ";".join(map(str, layers)) + (f"@{lang}" if self.uses_language else "")

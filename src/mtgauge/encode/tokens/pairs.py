@@ -61,13 +61,13 @@ class Packer:
         pads = (tokenizer.token_to_id(token) for token in ("<pad>", "[PAD]"))
         pad = next((number for number in pads if number is not None), 0)
         single, pair = tokenizer.encode("a"), tokenizer.encode("a", "a")
-        around = _special_runs(single.ids, single.special_tokens_mask)
+        around = special_runs(single.ids, single.special_tokens_mask)
         if len(around) != 2 or not all(len(run) == 1 for run in around):
             raise ResourceError(
                 "The tokenizer does not put one special token before a text and one after it: "
                 "mtgauge does not know how to join two texts for it."
             )
-        runs = _special_runs(pair.ids, pair.special_tokens_mask)
+        runs = special_runs(pair.ids, pair.special_tokens_mask)
         between = runs[1] if len(runs) == 3 else around[1]
         return cls(tokenize, around[0][0], tuple(between), around[1][0], pad, max_length)
 
@@ -133,7 +133,7 @@ class Packer:
         return sizes
 
 
-def _special_runs(ids: Sequence[int], special: Sequence[int]) -> list[list[int]]:
+def special_runs(ids: Sequence[int], special: Sequence[int]) -> list[list[int]]:
     """Special tokens before, between and after the texts."""
     runs: list[list[int]] = []
     inside = False

@@ -120,12 +120,14 @@ def _mixed(
     for start in range(0, len(out), size):
         here = slice(start, start + size)
         block = out[here]
-        block[:] = 0.0
-        for at, share in parts:
-            part = vectors[at[here]]
+        for number, (at, share) in enumerate(parts):
+            # into its place at once where it is the first: most units are one token
+            into = None if number else block
+            part = np.take(vectors, at[here], axis=0, out=into, mode="clip")  # all are inside
             if share is not None:
                 part *= share[here, None]
-            block += part
+            if number:
+                block += part
         if normalise:
             norms = np.sqrt(np.einsum("nd,nd->n", block, block))
             block /= np.maximum(norms, 1e-30)[:, None]

@@ -13,9 +13,9 @@ counted. Damaged, truncated and mixed-dimension files are refused with the line.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 import struct
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -26,9 +26,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.scratch import Scratch
+from mtgauge.data.seal import sha256_of
 from mtgauge.encode.words import fasttext
 from mtgauge.encode.words.store import Dtype, WordVectors, write_store
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import InputError, MtgaugeError, UsageError
 
 Float32 = NDArray[np.float32]
 
@@ -63,18 +65,26 @@ def convert(
     """Make a store of a word-vector file.
 
     lowercase: keep each word under its lower-case form, the first of equals (files list frequent
-    words first). vocabulary: keep these words alone. limit: keep the first so many.
+    words first). vocabulary: keep these words alone. limit: keep the first so many. A store that
+    this very conversion made is kept; anything else in the folder is refused.
     """
     path = Path(file)
     if not path.is_file():
         raise InputError("there is no such file", file=file)
-    if Path(folder).exists() and any(Path(folder).iterdir()):
+    kept = None if vocabulary is None else sorted(vocabulary)
+    options = repr((dtype, lowercase, kept, limit)).encode("utf-8", "surrogatepass")
+    made_of = hashlib.sha256(sha256_of(path).encode() + options).hexdigest()
+    target = Path(folder)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        done = _finished(target, made_of)
+        if done is not None:
+            return Conversion(done)
         raise UsageError(f"{folder} is there already and is not empty: name a new folder.")
-    with tempfile.TemporaryDirectory(prefix="mtgauge-vectors-") as scratch:
+    with Scratch() as scratch:
         plain = _uncompressed(path, Path(scratch))
         head = plain.open("rb").read(4)
         if len(head) == 4 and struct.unpack("<i", head)[0] == fasttext.MAGIC:
-            return _convert_fasttext(plain, path, folder, dtype, vocabulary, limit)
+            return _convert_fasttext(plain, path, folder, dtype, vocabulary, limit, made_of)
         rows = _open_rows(plain, path)
         words, notes = _gather(rows, Path(scratch), lowercase, vocabulary, limit, progress)
         raw = Path(scratch) / "values"
@@ -82,8 +92,17 @@ def convert(
         if not words:
             raise InputError("no word of the file was kept", file=path)
         values: Any = np.memmap(raw, dtype=np.float32, mode="r", shape=shape)
-        store = write_store(folder, words, values, dtype=dtype, origin=path.name)
+        store = write_store(folder, words, values, dtype=dtype, origin=path.name, made_of=made_of)
         return Conversion(store, notes)
+
+
+def _finished(folder: Path, made_of: str) -> WordVectors | None:
+    """The store that the same conversion made, in a run that was killed at its very end."""
+    try:
+        store = WordVectors.open(folder)
+    except MtgaugeError:
+        return None
+    return store if store.header.get("made_of") == made_of else None
 
 
 def _convert_fasttext(
@@ -93,6 +112,7 @@ def _convert_fasttext(
     dtype: Dtype,
     vocabulary: Collection[str] | None,
     limit: int | None,
+    made_of: str,
 ) -> Conversion:
     model = fasttext.read(plain)
     kept = [i for i, w in enumerate(model.words) if vocabulary is None or w in vocabulary][:limit]
@@ -111,6 +131,7 @@ def _convert_fasttext(
         origin=path.name,
         subwords=settings if has_subwords else None,
         buckets=model.matrix[len(model.words) :] if has_subwords else None,
+        made_of=made_of,
     )
     return Conversion(store)
 

@@ -8,15 +8,17 @@
 
 A store is a folder:
 
-    header.json     format, words, dimensions, dtype, origin, subword settings
+    header.json     format, words, dimensions, dtype, origin, subword settings, digests of files
     vectors.npy     (words, d) float16; float32 where that stays below 64 MiB; or int8, then with
                     scales.npy (one float32 per word)
     hashes.npy      sorted 64-bit hashes of the words;  rows.npy: the row of each hash
     words.txt       the words, one per line;  starts.npy: where each line begins
     buckets.npy     fastText's subword vectors, float16, where the model has them
 
-Only the pages that are asked for are read: two million words open in milliseconds, and a word is
-found by a binary search in the hashes, then compared with its line in words.txt.
+Opening a store checks its digests (a large one once, until a file changes: `data/seal.py`). Then
+only the pages that are asked for are read, and a word is found by a binary search in the hashes,
+then compared with its line in words.txt. A store is written beside its place and renamed: it is
+whole or not there.
 
 Limits: float16 keeps three digits, int8 two; a word with a line feed in it is not stored.
 """
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -32,11 +35,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.output import make_folder
+from mtgauge.data.scratch import Scratch
+from mtgauge.data.seal import is_whole, sha256_of
 from mtgauge.encode.card import TEXT, Field, check_fields, read_object, whole
-from mtgauge.errors import InputError, LanguageError, ResourceError
+from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 from mtgauge.models import shipped
 
-FORMAT = "mtgauge-vectors-1"
+FORMAT = "mtgauge-vectors-2"
 HEADER = {
     "words": whole(1, 2**31),
     "dimensions": whole(1),
@@ -44,6 +50,13 @@ HEADER = {
         "float32, float16 or int8", lambda value, _: value in ("float32", "float16", "int8")
     ),
     "fingerprint": TEXT,
+    "digests": Field(
+        "an object of file names and their SHA-256",
+        lambda value, _: (
+            isinstance(value, dict)
+            and all(isinstance(digest, str) and len(digest) == 64 for digest in value.values())
+        ),
+    ),
     "subwords": Field(
         "an object with minn, maxn and bucket, or null",
         lambda value, _: (
@@ -64,6 +77,7 @@ Int = NDArray[np.int64]
 _ROWS = 65_536  # rows that are worked on at once
 _LARGEST_HALF = 65_504.0
 _SMALL = 64 * 2**20  # bytes of float32 that are not worth a loss of digits
+_FILES = ("vectors.npy", "hashes.npy", "rows.npy", "starts.npy", "words.txt")
 
 
 class WordVectors:
@@ -72,13 +86,14 @@ class WordVectors:
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
         self.folder, self.header = folder, header
         self.dimensions: int = header["dimensions"]
+        self._check_files()
         self._values = self._map("vectors")
-        self._scales = self._map("scales") if header["dtype"] == "int8" else None
+        self._scales = self._map("scales") if self._has("scales") else None
         self._hashes, self._rows = self._map("hashes"), self._map("rows")
         self._starts = self._map("starts")
         self._words = np.memmap(folder / "words.txt", dtype=np.uint8, mode="r")
         self._subwords = header.get("subwords")
-        self._buckets = self._map("buckets") if self._subwords else None
+        self._buckets = self._map("buckets") if self._has("buckets") else None
         self._check()
 
     @classmethod
@@ -171,6 +186,25 @@ class WordVectors:
             ) from None
         return mapped
 
+    def _check_files(self) -> None:
+        """Refuse a store of which a file is not what was written."""
+        extra = [f"{name}.npy" for name in ("scales", "buckets") if self._has(name)]
+        for name in (*_FILES, *extra):
+            try:
+                whole = is_whole(self.folder / name, self.header["digests"].get(name, "none"))
+            except OSError:
+                whole = False
+            if not whole:
+                raise ResourceError(
+                    f"The store of word vectors {self.folder} is damaged: {name} is not what was "
+                    "written. Make it again with: mtgauge vectors convert."
+                )
+
+    def _has(self, name: str) -> bool:
+        return bool(
+            self.header["dtype"] == "int8" if name == "scales" else self.header.get("subwords")
+        )
+
     def _check(self) -> None:
         n = self.header["words"]
         shapes = (self._values.shape, self._rows.shape, self._hashes.shape, self._starts.shape)
@@ -195,17 +229,43 @@ def write_store(
     origin: str = "",
     subwords: dict[str, int] | None = None,
     buckets: NDArray[Any] | None = None,
+    made_of: str = "",
 ) -> WordVectors:
-    """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks."""
+    """Write a store; `values` (words, d) may itself be memory-mapped, it is read in blocks.
+
+    `made_of` is a digest of the file and the options behind it, kept in the header.
+    """
     if dtype == "auto":
         dtype = "float32" if 4 * values.size <= _SMALL else "float16"
-    path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
+    target = Path(folder)
+    make_folder(target.absolute().parent)
+    with Scratch(beside=target) as scratch:
+        path = Path(scratch) / "store"
+        path.mkdir()
+        facts = {"origin": origin, "made_of": made_of, "subwords": subwords}
+        _write_files(path, words, values, dtype, facts, buckets)
+        try:
+            if target.is_dir():
+                target.rmdir()  # an empty one may stand there
+            os.replace(path, target)
+        except OSError:
+            raise UsageError(f"{folder} is there already: name a new folder.") from None
+    return WordVectors.open(target)
+
+
+def _write_files(
+    path: Path,
+    words: Sequence[str],
+    values: NDArray[Any],
+    dtype: Dtype,
+    facts: dict[str, Any],
+    buckets: NDArray[Any] | None,
+) -> None:
     hashes = np.fromiter((_hash(word) for word in words), np.uint64, len(words))
     order = np.argsort(hashes, kind="stable")
     twice = np.flatnonzero(np.diff(hashes[order]) == 0)
     if len(twice):
-        raise InputError(f"the word {words[int(order[twice[0]])]!r} is there twice", file=path)
+        raise InputError(f"the word {words[int(order[twice[0]])]!r} is there twice")
     lines = [word.encode("utf-8") + b"\n" for word in words]
     starts = np.concatenate([[0], np.cumsum([len(line) for line in lines])]).astype(np.uint32)
     (path / "words.txt").write_bytes(b"".join(lines))
@@ -221,13 +281,12 @@ def write_store(
         "words": len(words),
         "dimensions": int(values.shape[1]),
         "dtype": dtype,
-        "origin": origin,
-        "subwords": subwords,
+        **facts,
         "fingerprint": digest.hexdigest()[:8],
+        "digests": {file.name: sha256_of(file) for file in sorted(path.iterdir())},
     }
     text = json.dumps(header, ensure_ascii=False, indent=1) + "\n"
     (path / "header.json").write_text(text, encoding="utf-8")
-    return WordVectors.open(path)
 
 
 def _hash(word: str) -> int:
@@ -252,16 +311,21 @@ def _write_values(path: Path, values: NDArray[Any], dtype: Dtype) -> hashlib._Ha
 def _write_blocks(
     file: Path, values: NDArray[Any], dtype: np.dtype[Any], scales: Float32 | None = None
 ) -> bytes:
-    """Save in blocks, so that no second copy of a large matrix is ever in memory."""
-    target = np.lib.format.open_memmap(file, mode="w+", dtype=dtype, shape=values.shape)
+    """Save in blocks, so that no second copy of a large matrix is ever in memory.
+
+    Through the file and not through a map: a disk that is full is then an error, not a signal.
+    """
     digest = hashlib.sha256()
-    for start in range(0, len(values), _ROWS):
-        block = np.asarray(values[start : start + _ROWS], dtype=np.float32)
-        if scales is not None:
-            block = np.rint(block / scales[start : start + _ROWS, None])
-        elif dtype == np.float16 and block.size and np.abs(block).max() > _LARGEST_HALF:
-            raise InputError("a value is too large for float16", file=file)
-        target[start : start + len(block)] = block
-        digest.update(target[start : start + len(block)].tobytes())
-    target.flush()
+    about = {"descr": dtype.str, "fortran_order": False, "shape": values.shape}
+    with file.open("wb") as out:
+        np.lib.format.write_array_header_1_0(out, about)
+        for start in range(0, len(values), _ROWS):
+            block = np.asarray(values[start : start + _ROWS], dtype=np.float32)
+            if scales is not None:
+                block = np.rint(block / scales[start : start + _ROWS, None])
+            elif dtype == np.float16 and block.size and np.abs(block).max() > _LARGEST_HALF:
+                raise InputError("a value is too large for float16: use --dtype float32")
+            data = block.astype(dtype).tobytes()
+            out.write(data)
+            digest.update(data)
     return digest.digest()

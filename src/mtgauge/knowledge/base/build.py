@@ -6,30 +6,36 @@
     writer.finish()
 
 Dumps are streamed, so memory stays constant. After every few thousand lines the work done is
-committed together with the number of lines read: a build that breaks off, or a dump that ends in
-the middle, keeps what it has, and the same command resumes there.
+committed together with the number of lines read and a digest of them: a build that breaks off, or a
+dump that ends in the middle, keeps what it has, and the same command resumes there. Another dump of
+the same name, or other options, are read from the first line.
 """
 
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
+import hashlib
 import json
 import lzma
 import math
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from mtgauge.errors import InputError
+from mtgauge.data import checks, readers
+from mtgauge.data.codes import Language
+from mtgauge.errors import InputError, UsageError
+from mtgauge.knowledge.base.store import tags_of
 from mtgauge.knowledge.base.writer import KnowledgeWriter
 
 Progress = Callable[[int], None]
 _COMMIT_EVERY = 5_000
+_LONGEST_LINE = 64 * 2**20  # the largest items of Wikidata have some 5 MB
 # Wikidata classes (P31) by category; what is none of them is a concept
 _CLASSES = {
     "person": "Q5 Q15632617 Q95074",
@@ -75,9 +81,11 @@ def from_wikidata(
 
     def take(line: bytes) -> None:
         text = line.strip().rstrip(b",")
-        if len(text) < 2:
+        if text in (b"", b"[", b"]"):
             return  # the brackets around the dump
         item = json.loads(text)
+        if not isinstance(item, dict) or not isinstance(item.get("id", ""), str):
+            raise ValueError("not an item of Wikidata")
         if item.get("type") != "item" or len(item.get("sitelinks", ())) < min_sitelinks:
             return
         kinds = list(_kinds(item))
@@ -96,7 +104,8 @@ def from_wikidata(
             label = labels["en"]["value"] if "en" in labels else aliases[0][1]
             writer.add(item["id"], category, label, aliases)
 
-    _each_line(writer, dump, take, progress)
+    options = (*sorted(languages), min_sitelinks, *sorted(classes))
+    _each_line(writer, dump, ("wikidata", *options), take, progress)
 
 
 def _kinds(item: dict[str, Any]) -> Iterator[str]:
@@ -140,9 +149,11 @@ def from_geonames(
             preference = 0.4 if colloquial_or_old else 0.94 if preferred else 0.8
             writer.add(id, "place", cells[3], [(cells[2], cells[3], preference)])
 
-    _each_line(writer, places, take_place, progress)
+    read = _each_line(writer, places, ("places", min_population), take_place, progress)
     if alternate_names is not None:
-        _each_line(writer, alternate_names, take_name, progress)
+        # which names are wanted depends on the places too
+        options = (*sorted(languages), min_population, read)
+        _each_line(writer, alternate_names, ("names", *options), take_name, progress)
 
 
 def _cells(line: bytes, least: int) -> list[str]:
@@ -155,15 +166,15 @@ def _cells(line: bytes, least: int) -> list[str]:
 def from_omw(writer: KnowledgeWriter, path: str | os.PathLike[str]) -> None:
     """A wordnet in the tab format of the Open Multilingual Wordnet; synsets become concepts."""
     with open_dump(path) as stream:
-        head = stream.readline().decode("utf-8").lstrip("# ").rstrip("\r\n").split("\t")
+        head = checks.decode_line(stream.readline(), path, 1).lstrip("# ").split("\t")
         if len(head) < 4:
             raise InputError(
                 "the first line is not '# name<TAB>language<TAB>url<TAB>licence'", file=path, line=1
             )
         lang = _ISO2.get(head[1], head[1])
         writer.source(f"{head[0]} (OMW)", head[3], head[2])
-        for number, line in enumerate(stream, start=2):
-            cells = line.decode("utf-8").rstrip("\r\n").split("\t")
+        for number, line in enumerate(_lines(stream), start=2):
+            cells = checks.decode_line(line, path, number).split("\t")
             if len(cells) < 3:
                 raise InputError("not synset<TAB>type<TAB>word", file=path, line=number)
             if cells[1].split(":")[-1] == "lemma":
@@ -207,68 +218,110 @@ def from_wn_lmf(writer: KnowledgeWriter, path: str | os.PathLike[str]) -> None:
 
 def from_csv(writer: KnowledgeWriter, path: str | os.PathLike[str]) -> None:
     """A CSV file with a header: id, category, lang, name and optionally preference and label."""
-    writer.source(Path(path).name, "as stated by its owner", "-")
-    with Path(path).open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        missing = {"id", "category", "lang", "name"} - set(reader.fieldnames or ())
+    place = Path(path)
+    readers.must_exist(place)
+    writer.source(place.name, "as stated by its owner", "-")
+    wanted = ("id", "category", "lang", "name")
+    for number, row in readers.rows(place, kind="csv"):
+        missing = [key for key in wanted if key not in row]
         if missing:
             raise InputError(
-                f"no column {', '.join(sorted(missing))}", file=path, line=1,
+                f"no column {', '.join(missing)}", file=path, line=1,
                 remedy="The header is: id,category,lang,name,preference,label.",
             )  # fmt: skip
-        for row in reader:
-            try:
-                preference = float(row.get("preference") or 0.9)
-            except ValueError:
-                preference = -1.0
-            if not 0 <= preference <= 1 or not all(
-                row[k] for k in ("id", "category", "lang", "name")
-            ):
-                raise InputError(
-                    "an empty cell, or a preference that is not between 0 and 1",
-                    file=path,
-                    line=reader.line_num,
-                )
-            names = [(row["lang"], row["name"], preference)]
-            writer.add(row["id"], row["category"], row.get("label") or row["name"], names)
+        stated = row.get("preference") or "0.9"
+        preference = float(stated) if readers.is_number(stated) else -1.0
+        if not 0 <= preference <= 1 or not all(row[key].strip() for key in wanted):
+            raise InputError(
+                "an empty cell, or a preference that is not between 0 and 1", file=path, line=number
+            )
+        names = [(_language(row["lang"], path, number), row["name"], preference)]
+        writer.add(row["id"], row["category"], row.get("label") or row["name"], names)
     writer.commit()
+
+
+def _language(tag: str, path: str | os.PathLike[str], line: int) -> str:
+    """A language as names are tagged with it, or und-SCRIPT."""
+    if re.fullmatch("und-[A-Z][a-z]{3}", tag):
+        return tag
+    try:
+        return tags_of(Language.parse(tag).base)[0]
+    except UsageError as error:
+        raise InputError(str(error), file=path, line=line) from None
 
 
 def _each_line(
     writer: KnowledgeWriter,
     path: str | os.PathLike[str],
+    options: tuple[object, ...],
     take: Callable[[bytes], None],
     progress: Progress | None,
-) -> None:
-    """Give `take` the lines of a dump from where an earlier build stopped; commit on the way."""
-    mark = f"lines:{Path(path).name}"
-    number = done = int(writer.get(mark) or 0)
+) -> str:
+    """Give `take` the lines of a dump from where an earlier build stopped; commit on the way.
 
-    def keep(lines: int) -> None:
-        writer.set(mark, str(lines))
+    The lines before that have to be unpacked anyway: their digest tells whether it is the same
+    dump. Returns the digest of all lines.
+    """
+    named = hashlib.sha256(repr((Path(path).name, *options)).encode()).hexdigest()[:16]
+    mark = f"lines:{named}"
+    number, seen = 0, hashlib.sha256()
+
+    def keep() -> None:
+        writer.set(mark, f"{number} {seen.hexdigest()}")
         writer.commit()
 
     try:
-        with open_dump(path) as stream:
-            for number, line in enumerate(islice(stream, done, None), start=done + 1):
+        stream, done, seen = _go_on(path, *(writer.get(mark) or "0 ").split(" "))
+        number = done
+        with stream:
+            for line in _lines(stream):
                 take(line)
+                number += 1
+                seen.update(line)
                 if number % _COMMIT_EVERY == 0:
-                    keep(number)
+                    keep()
                     if progress is not None:
                         progress(number)
-    except (ValueError, KeyError, TypeError) as error:
-        keep(number - 1)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        keep()
         raise InputError(
             f"the line cannot be read ({error})",
             file=path,
-            line=number,
+            line=number + 1,
             remedy="What was read before it is kept; repair it and run the same command again.",
         ) from None
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        keep(number)
+        keep()
         raise InputError(
             f"the file ends in the middle, after line {number} ({error})",
             file=path,
             remedy="What was read is kept; complete the file and run the same command again.",
         ) from None
-    keep(number)
+    if number == 0:
+        raise InputError("the file is empty", file=path)
+    keep()
+    return seen.hexdigest()
+
+
+def _go_on(
+    path: str | os.PathLike[str], lines: str, digest: str
+) -> tuple[IO[bytes], int, hashlib._Hash]:
+    """The dump after the lines that were read before, if it begins with them; else all of it."""
+    stream, seen, done = open_dump(path), hashlib.sha256(), int(lines)
+    if done:
+        try:
+            for line in islice(_lines(stream), done):
+                seen.update(line)
+            if seen.hexdigest() == digest:
+                return stream, done, seen
+        except (EOFError, OSError, lzma.LZMAError, zlib.error):
+            pass  # damaged before that place: read until there
+        stream.close()
+    return open_dump(path), 0, hashlib.sha256()
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    while line := stream.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise ValueError(f"it is longer than {_LONGEST_LINE:,} bytes")
+        yield line

@@ -16,7 +16,8 @@ language: they serve every language of that script.
         index = kb.index("cs")                  # what the linker matches; see `index`
 
 The embedded file is stored compressed and unpacked once into the user's cache folder, then opened
-read-only and shared by all processes.
+read-only and shared by all processes. A base that is unfinished or damaged is refused (`whole.py`);
+the embedded one is unpacked again.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ import json
 import lzma
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from mtgauge.data.output import cache_folder
+from mtgauge.data.scratch import Scratch
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.knowledge.base.index import FLAG_BITS, Index, Row
+from mtgauge.knowledge.base.whole import is_sealed, seal
 from mtgauge.models import shipped
 
 SCHEMA = 1
@@ -84,7 +87,7 @@ def usual_codes(tags: Iterable[str]) -> frozenset[str]:
     return frozenset(_CODES.get(tag, tag) for tag in tags)
 
 
-def _tags(lang: str) -> tuple[str, str]:
+def tags_of(lang: str) -> tuple[str, str]:
     """What names of a language are tagged with: itself, or its script alone."""
     tag = next((tag for tag, code in _CODES.items() if code == lang), lang)
     return tag, f"und-{script_of(lang)}"
@@ -129,6 +132,14 @@ class KnowledgeBase:
                 file=path,
                 remedy="Build it again with: mtgauge kb build.",
             )
+        if not is_sealed(self.path):
+            self._db.close()
+            raise InputError(
+                "the knowledge base is unfinished, or damaged",
+                file=path,
+                remedy="Run the command again that built it: mtgauge kb build goes on where it "
+                "stopped; if that does not help, build into a new file.",
+            )
 
     @classmethod
     def open(cls, spec: str = "embedded") -> KnowledgeBase:
@@ -137,10 +148,8 @@ class KnowledgeBase:
 
     def languages(self) -> frozenset[str]:
         """Languages with names of their own (not merely those that share a script)."""
-        row = next(self._query("SELECT value FROM meta WHERE name = 'languages'"), None)
-        if row is None:  # a build that was not finished
-            row = (" ".join(lang for (lang,) in self._query("SELECT DISTINCT lang FROM aliases")),)
-        return usual_codes(lang for lang in str(row[0]).split() if not lang.startswith("und"))
+        (names,) = next(self._query("SELECT value FROM meta WHERE name = 'languages'"))
+        return usual_codes(lang for lang in str(names).split() if not lang.startswith("und"))
 
     def index(self, lang: str) -> Index:
         """The names of a language, tagged with it or with its script alone."""
@@ -157,14 +166,14 @@ class KnowledgeBase:
         return self._query(
             f"SELECT key, entity << {FLAG_BITS} | flags, preference FROM aliases "
             "WHERE lang IN (?, ?) AND key >= ? AND key < ?",
-            (*_tags(lang), low, high),
+            (*tags_of(lang), low, high),
         )
 
     def keys(self, lang: str) -> Iterator[str]:
         """The keys of all names of a language, tagged with it or with its script alone."""
         rows = self._query(
             "SELECT DISTINCT key FROM aliases WHERE lang IN (?, ?)",
-            _tags(lang),
+            tags_of(lang),
         )
         return (str(key) for (key,) in rows)
 
@@ -183,7 +192,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT name FROM aliases JOIN entities USING (entity) WHERE id = ? AND lang = ? "
             "ORDER BY preference DESC, length(name) LIMIT 1",
-            (id, _tags(lang)[0]),
+            (id, tags_of(lang)[0]),
         )
         row = next(rows, None)
         return None if row is None else str(row[0])
@@ -200,7 +209,7 @@ class KnowledgeBase:
             rows = self._query(
                 "SELECT DISTINCT key FROM entities JOIN aliases USING (entity) "
                 "WHERE id = ? AND lang IN (?, ?) AND key NOT LIKE '% %' AND preference >= ?",
-                (id, *_tags(lang), WEAK),
+                (id, *tags_of(lang), WEAK),
             )
             held = self._names[id, lang] = tuple(str(key) for (key,) in rows)
         return held
@@ -210,7 +219,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT 1 FROM entities JOIN aliases USING (entity) WHERE id = ? AND lang IN (?, ?) "
             "LIMIT 1",
-            (id, *_tags(lang)),
+            (id, *tags_of(lang)),
         )
         return next(rows, None) is not None
 
@@ -219,7 +228,7 @@ class KnowledgeBase:
         rows = self._query(
             "SELECT a.name, e.id FROM entities e CROSS JOIN aliases a USING (entity) "
             "WHERE a.lang = ? AND e.category = ?",
-            (_tags(lang)[0], category),
+            (tags_of(lang)[0], category),
         )
         return ((str(name), str(id)) for name, id in rows)
 
@@ -285,31 +294,28 @@ def _unpacked() -> Path:
     packed = EMBEDDED / "kb.sqlite.xz"
     if not packed.is_file():
         raise ResourceError("The embedded knowledge base is missing from this installation.")
-    folder = _cache_folder()
-    target = folder / f"kb-{embedded_card()['fingerprint']}-{SCHEMA}.sqlite"
-    if target.is_file():
-        return target
     try:
+        folder = cache_folder()
+        target = folder / f"kb-{embedded_card()['fingerprint']}-{SCHEMA}.sqlite"
+        if target.is_file() and is_sealed(target):
+            return target
         content = lzma.decompress(packed.read_bytes())
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
-            partial.write(content)
-        # the index is made here because it would be half of the packed file
-        with sqlite3.connect(partial.name) as db:
-            db.execute(INDEX)
-        db.close()
-        # another process may be unpacking too: the rename is atomic and either file will do
-        os.replace(partial.name, target)
+        with Scratch(beside=target) as scratch:
+            made = Path(scratch) / target.name
+            made.write_bytes(content)
+            # the index is made here because it would be half of the packed file
+            with sqlite3.connect(made) as db:
+                db.execute(INDEX)
+            db.close()
+            seal(made)
+            # another process may be unpacking too: the rename is atomic and either file will do
+            os.replace(made, target)
     except lzma.LZMAError as error:
         raise ResourceError(f"{packed} is damaged ({error}). Install mtgauge again.") from None
     except OSError as error:
         raise ResourceError(
             f"The embedded knowledge base cannot be unpacked into {folder} ({error}). "
-            "Set XDG_CACHE_HOME to a folder that can be written to."
+            "Set MTGAUGE_CACHE to a folder that can be written to."
         ) from None
     return target
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "mtgauge"

@@ -5,7 +5,8 @@
     writer.add("prod:7", "product", "Gauge", [("en", "Gauge", 1.0), ("cs", "Měřidlo", 1.0)])
     writer.finish()
 
-Rows with an id that is already there are merged into it, so several sources make one file.
+Rows with an id that is already there are merged into it, so several sources make one file. Before
+`finish` the file is not a knowledge base that can be opened; a writer goes on with it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from mtgauge.errors import InputError, UsageError
 from mtgauge.knowledge.base.index import IS_ACRONYM, IS_CASED, IS_SURE, IS_WEAK
 from mtgauge.knowledge.base.keys import key_of
 from mtgauge.knowledge.base.store import INDEX, SCHEMA, SURE, WEAK
+from mtgauge.knowledge.base.whole import seal
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -40,12 +43,17 @@ class KnowledgeWriter:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        fresh = not self.path.exists()
-        self._db = sqlite3.connect(self.path)
-        if fresh:
-            self._db.executescript(_TABLES)
-            self.set("schema", str(SCHEMA))
-        elif self.get("schema") != str(SCHEMA):
+        try:
+            self._db = sqlite3.connect(self.path)
+            # a build that was killed before its first commit left a file without tables
+            if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+                schema = f"INSERT INTO meta VALUES ('schema', '{SCHEMA}');"
+                self._db.executescript(f"BEGIN;{_TABLES}{schema}COMMIT;")
+        except sqlite3.Error as error:
+            raise InputError(
+                f"cannot be built into ({error})", file=path, remedy="Name a new file."
+            ) from None
+        if self.get("schema") != str(SCHEMA):
             raise InputError(
                 f"cannot be added to: its schema is not {SCHEMA}",
                 file=path,
@@ -107,7 +115,7 @@ class KnowledgeWriter:
         self._db.commit()
 
     def finish(self, index: bool = True) -> None:
-        """Fingerprint, index, pack and close the file."""
+        """Fingerprint, index, pack, close and seal the file."""
         digest = hashlib.sha256()
         rows = "SELECT lang, key, id, preference FROM aliases JOIN entities USING (entity) "
         for row in self._db.execute(rows + "ORDER BY lang, key, id"):
@@ -120,9 +128,12 @@ class KnowledgeWriter:
         self._db.commit()
         self._db.execute("VACUUM")
         self._db.close()
+        seal(self.path)
 
     def close(self) -> None:
-        self._db.commit()
+        """Keep what was added; on a disk that is full, what was committed before."""
+        with suppress(sqlite3.Error):
+            self._db.commit()
         self._db.close()
 
 

@@ -30,6 +30,7 @@ from mtgauge.knowledge.link.judge import Judge, judge_chinese_person, weaken_wit
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.knowledge.link.morphology import morphology
 from mtgauge.knowledge.link.numbers import NumberFinder
+from mtgauge.knowledge.link.spans import Spans
 from mtgauge.knowledge.link.spelt import SpeltNumbers
 
 _HARDLY_INFLECTED = frozenset({"en", "de"})
@@ -99,12 +100,14 @@ class _Matcher:
                 forms = [entry.forms for entry in entries]
                 spelt = self._spelt.find(text, list(zip(tokens, forms, strict=True)))
             if figures:
-                found = [m for m in found if not _inside(m, figures)] + figures
+                taken = Spans((m.begin, m.end) for m in figures)
+                found = [m for m in found if not taken.meets(m.begin, m.end)] + figures
             found = [
                 weaken_without_amount(m, text, figures, spelt) if m.category == "currency" else m
                 for m in found
             ]
-            found += [m for m in spelt if not _inside(m, found)]
+            taken = Spans((m.begin, m.end) for m in found)
+            found += [m for m in spelt if not taken.meets(m.begin, m.end)]
         found.sort(key=lambda m: (m.begin, -m.end))
         return found
 
@@ -211,7 +214,3 @@ class _Matcher:
 def _is_unsure(branch: Branch) -> bool:
     codes = branch.codes if isinstance(branch.codes, tuple) else (branch.codes or 0,)
     return not any(code & IS_SURE for code in codes)
-
-
-def _inside(mention: Mention, figures: list[Mention]) -> bool:
-    return any(f.begin < mention.end and mention.begin < f.end for f in figures)

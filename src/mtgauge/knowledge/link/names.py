@@ -26,6 +26,7 @@ from rapidfuzz.distance import Levenshtein
 from mtgauge.knowledge.base.keys import WORD, fold
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.knowledge.link.morphology import Morphology, morphology
+from mtgauge.knowledge.link.spans import Spans
 
 SENTENCE_OPENERS = '.!?:…»«"„“”‘‚(–—•|/'
 # the hundred commonest, less those that are words before they are names (于 和 时 ...)
@@ -73,13 +74,15 @@ class NameFinder:
         if text.islower() or text.isupper():
             return []
         # a weak town may be somebody's name; a people ("American") is not
-        covered = [(m.begin, m.end) for m in known if not (m.weak and all(map(_is_town, m.ids)))]
+        covered = Spans(
+            (m.begin, m.end) for m in known if not (m.weak and all(map(_is_town, m.ids)))
+        )
         found = []
         for token in _NOT_SMALL.finditer(text):
             word, begin, end = token.group(), token.start(), token.end()
             if len(word) < _SHORTEST or not word[0].isupper():
                 continue
-            if any(b < end and begin < e for b, e in covered) or not self._is_name(word):
+            if covered.meets(begin, end) or not self._is_name(word):
                 continue
             if opens_sentence(text, begin) or _HALF_WORD.match(text, end):
                 continue
@@ -115,11 +118,11 @@ def opens_sentence(text: str, begin: int) -> bool:
 
 def meet(names: Sequence[Mention], text: str, taken: Sequence[Mention]) -> dict[Mention, Mention]:
     """For each name the word of `text` that sounds like it, if any; a word serves one name."""
+    spans = Spans((m.begin, m.end) for m in taken)
     free = [
         token
         for token in WORD.finditer(text)
-        if len(token.group()) >= _SHORTEST
-        and not any(m.begin < token.end() and token.start() < m.end for m in taken)
+        if len(token.group()) >= _SHORTEST and not spans.meets(token.start(), token.end())
     ]
     if not text.islower():
         free = [
@@ -143,11 +146,10 @@ def meet_derived(
     lost: Mention, names: Sequence[str], text: str, taken: Sequence[Mention]
 ) -> Mention | None:
     """The word of `text` derived from one of the lost entity's names: Londýn -> "londýnská"."""
+    spans = Spans((m.begin, m.end) for m in taken)
     for token in WORD.finditer(text):
         word = fold(token.group())
-        if any(_same_beginning(name, word) for name in names) and not any(
-            m.begin < token.end() and token.start() < m.end for m in taken
-        ):
+        if any(_same_beginning(name, word) for name in names) and not spans.meets(*token.span()):
             return Mention(token.start(), token.end(), token.group(), lost.ids, lost.category)
     return None
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import MAX_EMAX, Context, Decimal
 
 from mtgauge.knowledge.base.keys import fold, plain
 from mtgauge.knowledge.link.mention import Mention
@@ -34,7 +34,8 @@ _FIGURES = rf"""(?P<date>(?<!\d)\d{{1,2}}(?:[./-]|\.[ ])\d{{1,2}}(?:[./-]|\.[ ])
     |(?P<group>{_DIGITS}{{1,3}}(?:[{_SPACES}.,'’]{_DIGITS}{{3}})+(?![0-9])(?:[.,]{_DIGITS}+)?)
     |(?P<plain>{_DIGITS}+(?:[.,]{_DIGITS}+)?)
     |(?P<sign>[%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿])"""
-_ADDRESSES = r"""(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+# a name before an @ is tried from its first letter only: no run of letters is scanned twice
+_ADDRESSES = r"""(?P<mail>(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
     |(?P<url>(?:https?://|www\.)[^\s<>"“”«»]+)"""
 _OPENS = r"[\d%\u066a\uff05$€£¥\uffe5₽₺₹₸₴₩₪฿]"  # what any figure begins with
 _PARTS = re.compile(f"(?={_OPENS})(?:{_FIGURES})", re.VERBOSE)
@@ -54,6 +55,7 @@ _CODES = {"RMB": "CNY", "US": "USD", "HK": "HKD", "A": "AUD", "C": "CAD", "TL": 
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
 _AFTER_SIGNS = {"k": 3, "m": 6, "b": 9}  # £5m; without the sign it may be metres
 _STEM = 6
+_LARGE = Context(Emax=MAX_EMAX)  # the usual precision; a number of a million digits is one too
 _SCALE = re.compile(r"[ \u00a0-]?(?:[多余][ ]?)?([^\W\d_]{1,14})")
 _CLOCK = re.compile(r"([01]?\d|2[0-3])(?:[.:]([0-5]\d))?$")
 _HALF_DAY = re.compile(r"[ \u00a0]?([ap])\.?[ ]?m\b", re.IGNORECASE)
@@ -111,7 +113,7 @@ class NumberFinder:
             short = _AFTER_SIGNS.get(following.group(1).lower())
             power = (short, len(following.group(1))) if short else None
         if following and power:
-            values = [value.scaleb(power[0]) for value in values]
+            values = [value.scaleb(power[0], _LARGE) for value in values]
             end = following.start(1) + power[1]
         ids = [f"num:{_canonical(value)}" for value in values]
         if clock and clock.group(2) and not power and self._decimal == ",":
@@ -164,13 +166,13 @@ def _join(found: list[Mention], scaled: tuple[int, int], text: str) -> None:
         return
     small = Decimal(last.ids[0].removeprefix("num:"))
     if at == len(found) - 2 and small < 10**power:
-        total = Decimal(first.ids[0].removeprefix("num:")) + small
+        total = _LARGE.add(Decimal(first.ids[0].removeprefix("num:")), small)
         ids = (f"num:{_canonical(total)}",)
         found[at:] = [Mention(first.begin, last.end, text[first.begin : last.end], ids, "number")]
 
 
 def _canonical(value: Decimal) -> str:
-    return f"{value.normalize():f}"
+    return f"{value.normalize(_LARGE):f}"
 
 
 def _code(text: str, begin: int, found: list[Mention]) -> list[Mention]:

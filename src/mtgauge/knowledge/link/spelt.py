@@ -11,6 +11,7 @@ the number ("devětadvacetiletý"). Roman numerals are read in all languages ("X
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -62,6 +63,15 @@ _CZECH = re.compile(
 )
 _ROMAN = re.compile(r"(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})$")
 _CHINESE = re.compile("[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+
+
+def reads_words(lang: str) -> float:
+    """Up to which number the words of a language are read: 0, 12 or all.
+
+    >>> reads_words("en"), reads_words("de"), reads_words("pl")
+    (inf, 12, 0)
+    """
+    return math.inf if lang in ("en", "zh") else len(_TO_TWELVE.get(lang, "").split())
 
 
 class SpeltNumbers:

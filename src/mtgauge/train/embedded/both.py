@@ -86,16 +86,20 @@ class Losses:
         return torch.rand(*shape, device=self.rng.device, generator=self.rng)
 
     @torch.no_grad()
-    def _guessed(self, target: Tensor, longest: int) -> Tensor:
-        """Other likely words, guessed from the rest of the sentence alone: fluent, and wrong."""
-        texts = f.lay_out(target, self.pieces, longest)
+    def _guessed(self, source: Tensor, target: Tensor, longest: int) -> Tensor:
+        """Other likely words, guessed from the rest of the sentence, in half of the rows with the
+        source in sight: fluent, and wrong or nearly right."""
         n, wide = target.shape
-        few = max(2, wide // 8)
-        able = (texts.size == 1) & (texts.first < longest - 1)
+        most, few = min(2 * longest - 2, 160), max(2, wide // 6)
+        before = torch.cat([source, torch.full_like(source[:, :1], self.pieces.frame[1])], 1)
+        shown = torch.where(self._random(n, 1) < 0.5, before, -1)
+        texts = f.lay_out(torch.cat([shown, target], 1), self.pieces, most)
+        first, size = (part[:, before.shape[1] :] for part in (texts.first, texts.size))
+        able = (size == 1) & (first < most - 1)
         noise = self._random(n, wide) + able
         chosen = noise.topk(few, 1).indices
         ok = able.gather(1, chosen)
-        at = torch.where(ok, texts.first.gather(1, chosen), 0)
+        at = torch.where(ok, first.gather(1, chosen), 0)
         wanted = texts.ids.gather(1, at)
         ids = texts.ids.scatter(1, at, MASK)
         ids[:, 0] = BOS
@@ -117,7 +121,7 @@ class Losses:
         source = laid_out(c.source, c.source_start, rows, wide)
         target = laid_out(c.target, c.target_start, rows, wide)
         made = slip(target, source, c.lang[rows], c.slips, self.back, self.facts, self.made,
-                    self.rng, self._guessed(target, longest))  # fmt: skip
+                    self.rng, self._guessed(source, target, longest))  # fmt: skip
         slots = made.english
         if self.each and self.samples is not None:
             mt = laid_out(self.samples.words, self.samples.start, self.samples.at(rows), wide)

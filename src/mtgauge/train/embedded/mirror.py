@@ -171,7 +171,9 @@ def slip(
     foreign_words = there[:, None].expand(-1, versions, -1).gather(2, beside)
     likely = slips.confuse(now, draw(*size))
     other = guessed[:, None].expand(size)
-    likely = torch.where((other >= 0) & (draw(*size) < 0.7), other, likely)
+    rewritten = (draw(*one) < 0.3) & (other >= 0)  # a version in which most guesses stand
+    kind = torch.where(rewritten & (draw(*size) < 0.7), 0, kind)
+    likely = torch.where((other >= 0) & (rewritten | (draw(*size) < 0.7)), other, likely)
     strange = torch.where(draw(*size) < 0.5, slips.random(draw(*size)), likely)
     now = torch.where(kind == 0, likely, torch.where(kind == 1, strange, now))
     left = (kind == 2) & (draw(*size) < 0.6)

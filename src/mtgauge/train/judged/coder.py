@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from mtgauge.encode.card import read_card
 from mtgauge.encode.model_folder import model_folder
+from mtgauge.encode.tokens import slow
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import ResourceError
 from mtgauge.train.judged.codes import COLUMNS
@@ -24,7 +25,8 @@ from mtgauge.train.judged.codes import COLUMNS
 
 @dataclass(frozen=True)
 class TextCoder:
-    """`tokenizer` is a tokenizer.json; without one texts are kept, and have no pieces."""
+    """`tokenizer` is a tokenizer.json, or the folder of a slow one; without any texts are kept,
+    and have no pieces."""
 
     tokenizer: Path | None
     languages: tuple[str, ...]
@@ -33,9 +35,14 @@ class TextCoder:
     @cached_property
     def digest(self) -> str:
         """Of the tokenizer: packed data are for this one alone."""
-        return "" if self.tokenizer is None else sha256(self.tokenizer)
+        if self.tokenizer is None:
+            return ""
+        return slow.digest(self.tokenizer) if self.tokenizer.is_dir() else sha256(self.tokenizer)
 
     def packer(self, max_length: int) -> Packer:
+        assert self.tokenizer is not None
+        if self.tokenizer.is_dir():
+            return slow.slow_packer(self.tokenizer, max_length)
         tokenizer = Tokenizer.from_file(str(self.tokenizer))
         tokenizer.no_padding()
         return Packer.of(tokenizer, max_length)

@@ -80,7 +80,8 @@ def _read(files: JudgedFiles, languages: tuple[str, ...]) -> tuple[Rows, Rows, R
             if not len(found):
                 names = ", ".join(Path(path).name for path in paths)
                 raise UsageError(f"--pairs {' '.join(files.pairs)}: none of them is in {names}.")
-        return rows.refuse_bad(found, known, uncut=files.uncut, alike=files.alike)
+        checked = rows.refuse_bad(found, known, files.cut)
+        return rows.equally_weighted(checked) if files.equal_weights else checked
 
     def apart(own: Rows, held: Rows, what: str) -> Rows:
         if files.drop_overlap:
@@ -108,6 +109,8 @@ def _facts(files: JudgedFiles, train: Coded, dev: Coded) -> dict[str, Any]:
         "dev": f"held out: {files.dev_share:g}" if held_out else rows.fingerprint(files.dev),
         "train_segments": _counted(train),
         "dev_segments": _counted(dev),
+        "weights": "equal" if files.equal_weights else "n / (n + 1)",
+        "cut": files.cut,
     }
 
 

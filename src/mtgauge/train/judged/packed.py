@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.data.output import write_with
 from mtgauge.encode.ragged import offsets_of
 from mtgauge.errors import InputError, ResourceError
 from mtgauge.train.judged.codes import COLUMNS, Book, Coded, FloatArray
@@ -44,8 +45,7 @@ def save(
     arrays |= {"flat": book.flat, "lengths": book.lengths.astype(np.uint32)}
     write = np.savez_compressed if compressed else np.savez
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as handle:  # under exactly this name
-        write(handle, header=np.array(header), **arrays)  # type: ignore[arg-type]
+    write_with(path, lambda file: write(file, header=np.array(header), **arrays))  # type: ignore
 
 
 def load(path: str | Path, tokenizer: str) -> tuple[dict[str, Coded], dict[str, Any]]:

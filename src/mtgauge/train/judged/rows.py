@@ -11,7 +11,7 @@ the validation data of a pair.
 A judgement that averages n people counts n / (n + 1) in the loss (column `n`; where it is not
 given, 15, as in WMT's DAseg data): one person's opinion is half noise. Scores are z-scores and are
 cut at +-`LIMIT`, since a slip of one annotator (-13 in WMT18) would outweigh hundreds of segments.
-The papers do neither: `alike` and `uncut` of `JudgedFiles` switch them off.
+The papers do neither: `equal_weights` and `cut=0` of `JudgedFiles` switch them off.
 
 Limits: with several references only the first is used for training.
 """
@@ -155,13 +155,13 @@ def _refuse_without(rows: Rows, need: str) -> None:
         )
 
 
-def refuse_bad(
-    rows: Rows, languages: Sequence[str] = (), *, uncut: bool = False, alike: bool = False
-) -> Rows:
-    """The rows with cut scores, or the error that says what is wrong with them.
+def equally_weighted(rows: Rows) -> Rows:
+    """The rows, each judgement counting the same, however many people gave it."""
+    return replace(rows, weights=np.ones(len(rows)))
 
-    `uncut` leaves the scores as they are, and `alike` gives every judgement the same weight.
-    """
+
+def refuse_bad(rows: Rows, languages: Sequence[str] = (), cut: float = LIMIT) -> Rows:
+    """The rows with cut scores (0: not cut), or the error that says what is wrong with them."""
     missing = np.flatnonzero(np.isnan(rows.scores)).tolist()
     if len(missing):
         where = ", ".join(f"{n} in {f}" for f, n in Counter(rows.files[i] for i in missing).items())
@@ -179,9 +179,7 @@ def refuse_bad(
             f"it knows {', '.join(sorted(known))}",
             remedy="Take those pairs out with --pairs, or say --any-language to train anyway.",
         )
-    scores = rows.scores if uncut else np.clip(rows.scores, -LIMIT, LIMIT)
-    weights = np.ones_like(rows.weights) if alike else rows.weights
-    return replace(rows, scores=scores, weights=weights)
+    return replace(rows, scores=np.clip(rows.scores, -cut, cut)) if cut else rows
 
 
 def refuse_constant(rows: Rows, *, by_file: bool = False, part: str = "") -> None:

@@ -30,21 +30,30 @@ class Kept(Generic[T]):
     fitted: Fitted
     by_seed: dict[str, float]
     before: dict[str, Any]  # of the run that this one went on from
+    tested: dict[str, float]  # what `measure` gave for each seed
 
     def facts(self) -> dict[str, Any]:
         """What the card says of the runs."""
-        values = list(self.by_seed.values())
         return {
             "seed": str(self.seed),
-            "seeds": rounded(self.by_seed),
-            "mean": round(fmean(values), 4),
-            "deviation": round(stdev(values), 4) if len(values) > 1 else 0.0,
+            **_spread(self.by_seed),
+            **({"test_by_seed": _spread(self.tested)} if self.tested else {}),
             "dev_pearson": rounded(self.fitted.best),
             "steps": self.fitted.steps,
             "epochs": self.fitted.epochs,
             "seconds": round(self.fitted.seconds, 1),
             **self.before,
         }
+
+
+def _spread(by_seed: dict[str, float]) -> dict[str, Any]:
+    """The values of all seeds, their mean and their standard deviation."""
+    values = list(by_seed.values())
+    return {
+        "seeds": rounded(by_seed),
+        "mean": round(fmean(values), 4),
+        "deviation": round(stdev(values), 4) if len(values) > 1 else 0.0,
+    }
 
 
 def over_seeds(
@@ -55,10 +64,15 @@ def over_seeds(
     *,
     start: str | Path | None = None,
     quiet: bool = False,
+    measure: Callable[[T], float] | None = None,
 ) -> Kept[T]:
-    """Train what `make` makes once per seed, from the weights of `start` where it is given."""
+    """Train what `make` makes once per seed, from the weights of `start` where it is given.
+
+    `measure` is asked of every seed's model: papers print the mean over seeds, not the best one.
+    """
     best: Kept[T] | None = None
     by_seed: dict[str, float] = {}
+    tested: dict[str, float] = {}
     for seed in seeds:
         torch.manual_seed(seed)  # the first weights come from the seed too
         task = make()
@@ -72,8 +86,12 @@ def over_seeds(
                 remedy="Use more data, another --rate, or check the column human.",
             )
         by_seed[str(seed)] = value
+        if measure is not None:
+            task.model.eval()
+            with torch.inference_mode():
+                tested[str(seed)] = measure(task)
         if best is None or value > best.fitted.best["average"]:
-            best = Kept(task, seed, fitted, by_seed, before)
+            best = Kept(task, seed, fitted, by_seed, before, tested)
         if plan.epochs:
             _draw(out / f"seed-{seed}")
     assert best is not None

@@ -70,7 +70,15 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    kept = over_seeds(make, plan, how.seeds, out, start=how.start, quiet=how.quiet)
+    kept = over_seeds(
+        make,
+        plan,
+        how.seeds,
+        out,
+        start=how.start,
+        quiet=how.quiet,
+        measure=None if test is None else lambda task: task.correlations(test)["average"],
+    )
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 import torch
 
 from mtgauge.encode.model_folder import model_folder
+from mtgauge.encode.tokens import slow
 from mtgauge.encode.tokens.pairs import Packer
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged.coder import TextCoder, read_coder
+from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import calibration, rounded
 from mtgauge.train.loop.fit import Plan, pick_device
@@ -73,12 +76,19 @@ def regressor(
         )
 
     plan = Plan.of(how, schedule="linear", decay=0.01, clip=1.0)
-    kept = over_seeds(make, plan, how.seeds, out, start=how.start, quiet=how.quiet)
+    kept = over_seeds(
+        make,
+        plan,
+        how.seeds,
+        out,
+        start=how.start,
+        quiet=how.quiet,
+        measure=None if data.test is None else partial(_tested, data.test),
+    )
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
-        if how.epochs:  # the best weights are not the last ones that were validated
-            kept.task.forget()
+        kept.task.forget()  # the best weights are not the last ones that were validated
         kept.task.choose_answers()
         facts = kept.facts() | {"dev_pearson": rounded(kept.task.correlations(data.dev))}
         if data.test is not None:
@@ -107,10 +117,18 @@ def regressor(
         **facts,
         "data": data.facts,
     }
-    assert pairs.coder.tokenizer is not None
-    card = with_facts(card, how.facts)
+    card = with_facts(card | {"tokenizer_sha256": pairs.coder.digest}, how.facts)
     write_regressor(out, model, card, pairs.coder.tokenizer, kept.task.sample(200))
     return card
+
+
+def _tested(test: Coded, task: RegressorTask) -> float:
+    """The mean correlation with test judgements, as the seed's model would answer."""
+    task.forget()
+    task.choose_answers()
+    found = task.correlations(test)["average"]
+    task.forget()
+    return found
 
 
 def _pairs(how: RegressorTraining, out: Path) -> _Pairs:
@@ -131,7 +149,7 @@ def _pairs(how: RegressorTraining, out: Path) -> _Pairs:
 
 
 def _hub_tokenizer(spec: str, out: Path) -> Path:
-    """The tokenizer.json of a hub model, in the output folder; a local model's as it is."""
+    """The tokenizer.json of a hub model in the output folder, or the folder of a slow one."""
     from mtgauge.encode.hub import load_tokenizer
 
     out.mkdir(parents=True, exist_ok=True)
@@ -141,6 +159,7 @@ def _hub_tokenizer(spec: str, out: Path) -> Path:
         return path
     tokenizer = load_tokenizer(spec)
     if not tokenizer.is_fast:
-        raise ResourceError(f"The encoder {spec} has no fast tokenizer (tokenizer.json).")
+        slow.save(tokenizer, out / slow.FOLDER)
+        return out / slow.FOLDER
     tokenizer.backend_tokenizer.save(str(path))
     return path

@@ -1,0 +1,97 @@
+"""What a report shows beside the scores: warnings and explanations of segments.
+
+    looked_into(result, explain=20)     the result with both; it must have kept its texts
+
+An explanation costs as much as scoring some segments, so only some are explained: half of them
+those on which the best system and the baseline differ most, half those on which the best scores
+lowest, by the most trusted metric. A report shows segments in this order first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mtgauge.data.segments import Segments
+from mtgauge.engine.flags import KINDS, USUAL, Finder
+from mtgauge.engine.ready import Ready, serve
+from mtgauge.engine.result import Explained, Result
+from mtgauge.engine.verdict import most_trusted, served, shown_pair
+from mtgauge.errors import UsageError
+from mtgauge.metric import Task
+
+SHARE = 100  # one segment of so many is explained
+FEWEST, MOST = 5, 50
+
+
+def how_many(segments: int) -> int:
+    """How many segments a report explains, if nothing is said.
+
+    >>> how_many(20), how_many(3000), how_many(100_000)
+    (5, 30, 50)
+    """
+    return min(max(FEWEST, segments // SHARE), MOST, segments)
+
+
+def looked_into(result: Result, explain: int | None = None) -> Result:
+    """The result with warnings, and explanations of so many segments; needs its texts."""
+    texts = result.texts
+    if texts is None:
+        return result
+    names = any(metric.name == "kobe" for metric in result.values())
+    finder = Finder(result.lang, KINDS if names else USUAL)  # of names where entities are scored
+    flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
+    n = how_many(result.segments) if explain is None else explain
+    return replace(result, flags=flags, explained=tuple(_explanations(result, _ready(result), n)))
+
+
+def _ready(result: Result) -> Mapping[str, Ready]:
+    """The metrics that the result was made with; those of other tools are not here."""
+    ours = [s for s, m in result.items() if m.unserved is None and not m.signature.from_file]
+    texts = result.texts
+    assert texts is not None
+    sides = {"source": texts.sources, "reference": texts.references}
+    task = Task(frozenset(k for k, v in sides.items() if v is not None), result.lang)
+    given = [text for row in texts.references or () for text in row]
+    number = max((len(row) for row in texts.references or ()), default=1)
+    return serve(ours, task, references=lambda: given, number=number)[0]
+
+
+def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Iterator[Explained]:
+    from mtgauge.engine.explain import explain_alone
+
+    texts = result.texts
+    assert texts is not None
+    for k in chosen(result, n):
+        for name, lines in texts.systems.items():
+            alone = Segments(
+                [lines[k]],
+                None if texts.sources is None else [texts.sources[k]],
+                None if texts.references is None else [texts.references[k]],
+                result.lang,
+            )
+            for spec, ready in metrics.items():
+                try:
+                    yield Explained(spec, name, k, explain_alone(ready.metric, alone))
+                except UsageError:
+                    continue  # a metric without explanations, a text with nothing to compare
+
+
+def chosen(result: Result, n: int) -> list[int]:
+    """The segments to explain: where the two systems differ most, and where the first is lowest."""
+    metric = most_trusted(result, [m.spec for m in served(result)])
+    if not n or metric is None:
+        return []
+    first, other = shown_pair(result)
+    sign = 1 if metric.higher_is_better else -1
+    mine, theirs = sign * metric[first].segments, sign * metric[other].segments
+    lowest = [int(k) for k in np.argsort(np.nan_to_num(mine, nan=np.inf), kind="stable")]
+    if first == other:
+        return lowest[:n]
+    gap = np.nan_to_num(np.abs(mine - theirs), nan=-np.inf)
+    differing = [int(k) for k in np.argsort(-gap, kind="stable")]
+    return list(dict.fromkeys([k for pair in zip(differing, lowest, strict=True) for k in pair]))[
+        :n
+    ]
