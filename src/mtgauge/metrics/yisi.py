@@ -30,7 +30,7 @@ from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.metric import Explanation, FloatArray, Untranslated
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import explain_pair, greedy
 from mtgauge.metrics._presets import Case
@@ -116,7 +116,8 @@ class YiSi2(_YiSi):
     meaning = "A weighted mean of best cosines; compare systems of one language pair only."
     side = "source"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        name: {**values, "idf": "off"} for name, values in _YiSi.presets.items()
+        "default": {**_YiSi.presets["default"], "untranslated": "worst"},
+        "lo2019": {**_YiSi.presets["lo2019"], "idf": "off", "untranslated": "keep"},
     }
 
     def __init__(
@@ -129,9 +130,10 @@ class YiSi2(_YiSi):
         hyp_idf: str = "off",
         unescape: bool | None = None,
         lowercase: Case | None = None,
+        untranslated: Untranslated | None = None,
     ) -> None:
         self.preset, self.encoder, self.layer, self.alpha = preset, encoder, layer, alpha
-        self.idf, self.hyp_idf = idf, hyp_idf
+        self.idf, self.hyp_idf, self.untranslated = idf, hyp_idf, untranslated
         self.unescape, self.lowercase = unescape, lowercase
 
     @property
