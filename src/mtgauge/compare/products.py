@@ -16,7 +16,7 @@ from mtgauge.compare.jit import inner, kernel
 def _squared_four(x, i, y, j, last):
     """Squared distances of x_i from y_j to y_(j+3)."""
     j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
-    s0 = s1 = s2 = s3 = x[i, 0] * 0  # sums in the vectors' own type
+    s0 = s1 = s2 = s3 = x[i, 0] * 0  # in double: numba widens float32 times an integer
     for k in range(x.shape[1]):
         one = x[i, k]
         g0, g1, g2, g3 = one - y[j, k], one - y[j1, k], one - y[j2, k], one - y[j3, k]
