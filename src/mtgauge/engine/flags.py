@@ -25,7 +25,7 @@ never is. A number that stands twice in the source and once in the translation i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -37,6 +37,8 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import SHARD
 from mtgauge.errors import UsageError
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.link.linker import scales_of
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.knowledge.link.numbers import NumberFinder
 from mtgauge.knowledge.link.spelt import reads_words
@@ -54,6 +56,7 @@ NEEDS_SOURCE = frozenset({"copy", "lost-numbers", "invented-number", "lost-entit
 _NAMES = frozenset({"place", "person", "organisation", "language", "address"})
 _LATIN = re.compile("[A-Za-z]")
 _DIGIT = re.compile("[0-9]")
+_REMEMBERED = 1 << 14  # texts
 FindFigures = Callable[[str], list[Mention]]
 Places = tuple[tuple[int, int], ...]
 
@@ -70,6 +73,10 @@ class Flag:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"places": [list(place) for place in self.places]}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Flag:
+        return cls(**{**given, "places": tuple((a, b) for a, b in given["places"])})
 
 
 Flags = tuple[Flag, ...]
@@ -200,10 +207,9 @@ class Finder:
     def _figures(self, lang: str) -> FindFigures:
         """What finds the figures of a text; systems share their sources, so some are remembered."""
         if lang not in self._finders:
-            finder = (
-                NumberFinder(lang, {}) if self._kobe is None else self._kobe.number_finder(lang)
-            )
-            self._finders[lang] = lru_cache(maxsize=SHARD)(finder.find)
+            scales = {} if self._kobe is None else scales_of(KnowledgeBase.open(), lang)
+            finder = NumberFinder(lang, scales)
+            self._finders[lang] = lru_cache(maxsize=_REMEMBERED)(finder.find)
         return self._finders[lang]
 
     def _linker(self) -> Kobe | None:

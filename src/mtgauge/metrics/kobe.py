@@ -39,7 +39,6 @@ from mtgauge.knowledge.link.agreement import (
 )
 from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.knowledge.link.numbers import NumberFinder
 from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
 from mtgauge.metrics._entities import explain_entities
 from mtgauge.metrics._presets import PresetMetric
@@ -251,12 +250,6 @@ class Kobe(PresetMetric):
         """What each text mentions, weak mentions too; `side` matters for annotations."""
         held = self._sides(texts, lang, side)
         return [held[text].mentions for text in texts]
-
-    def number_finder(self, lang: str) -> NumberFinder:
-        """What finds figures for the linker, alone: a tenth of the time that names take."""
-        from mtgauge.knowledge.link.linker import scales_of
-
-        return NumberFinder(lang, scales_of(self._base(), lang))
 
     def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
         """Without what could not have been found: no name in the target's language, none by sound.
