@@ -4,8 +4,8 @@
         result = score_corpus(corpus, specs, "de-en", keep=True, look=aside.look)
         result = aside.tell(result)          # with its flags, if they were looked for
 
-Neither needs the other, and a machine has more than one core: with surface metrics, which score as
-fast as warnings are found, a report takes half as long. A run shorter than a shard, or on one core,
+Neither needs the other, and a machine has more than one core: with surface metrics, finding
+warnings takes as long as scoring. A run shorter than a shard, or on one core,
 has no second process, and `tell` leaves its result as it is: then `inside.looked_into` looks, as it
 does where the process ended early.
 """
