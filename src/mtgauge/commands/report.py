@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         use_encoder_options(args)
         result = stored.read(args.result)
     else:
-        result = score_files(args, metrics_or_usual(args), keep=True)
+        result = score_files(args, metrics_or_usual(args), page=True)
     if result.texts is None:
         print(
             f"warning    {args.result} has no texts: the page has scores and tests, but no "

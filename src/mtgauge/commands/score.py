@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     if args.echo is not None:
         return _echo(args)
     started = time.perf_counter()
-    keep = args.html is not None or args.texts
-    result = score_files(args, metrics_or_usual(args), keep=keep)
+    page = args.html is not None
+    result = score_files(args, metrics_or_usual(args), keep=args.texts, page=page)
     seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
     sys.stdout.write(render(shown, args.format, segments=args.segments))

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from mtgauge import registry
 from mtgauge.data import checks, foreign, testsets
-from mtgauge.data.corpus import Corpus
+from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.output import cache_folder, write
+from mtgauge.engine.aside import Aside
 from mtgauge.engine.cache import RowCache
+from mtgauge.engine.inside import kinds_beside, looked_into
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.result import Result
@@ -98,8 +101,10 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -> Result:
-    """Score what the corpus options name; `keep` keeps the texts for a report."""
+def score_files(
+    args: argparse.Namespace, specs: Sequence[str], *, keep: bool = False, page: bool = False
+) -> Result:
+    """Score what the corpus options name; `keep` keeps the texts, `page` looks for warnings too."""
     use_encoder_options(args)
     take_test_set(args)
     if args.translations is None:
@@ -107,7 +112,13 @@ def score_files(args: argparse.Namespace, specs: Sequence[str], *, keep: bool) -
     files = args.translations, args.source, args.references, args.doc, args.by
     how = Comparing(not args.no_ci, args.seed, args.baseline)
     with Corpus.from_arguments(*files) as corpus:
-        return score_open(args, corpus, specs, brought(args, corpus), how, keep=keep)
+        theirs = brought(args, corpus)
+        if not page:
+            return score_open(args, corpus, specs, theirs, how, keep=keep)
+        kinds = kinds_beside(registry.split_spec(spec)[0] for spec in specs)
+        with Aside(args.lang, kinds) as aside:
+            found = score_open(args, corpus, specs, theirs, how, keep=True, look=aside.look)
+            return aside.tell(found)
 
 
 def score_open(
@@ -118,6 +129,7 @@ def score_open(
     how: Comparing,
     *,
     keep: bool = False,
+    look: Callable[[Chunk], object] | None = None,
 ) -> Result:
     """Score a corpus as the options say, where they say."""
     with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as advance:
@@ -133,6 +145,7 @@ def score_open(
             lower=args.lower,
             keep=keep,
             place=place,
+            look=look,
         )
     if place.remark() and not args.quiet:
         print(f"place      {place.remark()}", file=sys.stderr)
@@ -150,7 +163,7 @@ def write_page(result: Result, path: Path, explain: int | None, title: str | Non
 
     if explain is not None and explain < 0:
         raise UsageError("--explain is 0 or more.")
-    write(path, render(result, explain=explain, title=title))
+    write(path, render(looked_into(result, explain), title=title))
 
 
 def take_test_set(args: argparse.Namespace) -> None:

@@ -81,7 +81,7 @@ def _encode(texts: Sequence[Text]) -> tuple[Ints, int]:
     if texts and isinstance(texts[0], str):
         joined = "".join(str(text) for text in texts).encode("utf-32-le", "surrogatepass")
         points = np.frombuffer(joined, dtype="<u4")
-        seen = np.zeros(0x110000, dtype=bool)
+        seen = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
         seen[points] = True
         rank = np.cumsum(seen, dtype=np.int64) - 1
         return rank[points], max(1, int(rank[-1]) + 1)

@@ -25,8 +25,9 @@ never is. A number that stands twice in the source and once in the translation i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from mtgauge import registry
@@ -36,6 +37,8 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import SHARD
 from mtgauge.errors import UsageError
+from mtgauge.knowledge.base.store import KnowledgeBase
+from mtgauge.knowledge.link.linker import scales_of
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.knowledge.link.numbers import NumberFinder
 from mtgauge.knowledge.link.spelt import reads_words
@@ -52,6 +55,9 @@ NEEDS_PAIR = frozenset({"wrong-language", "lost-numbers", "invented-number", "lo
 NEEDS_SOURCE = frozenset({"copy", "lost-numbers", "invented-number", "lost-entity"})
 _NAMES = frozenset({"place", "person", "organisation", "language", "address"})
 _LATIN = re.compile("[A-Za-z]")
+_DIGIT = re.compile("[0-9]")
+_REMEMBERED = 1 << 14  # texts
+FindFigures = Callable[[str], list[Mention]]
 Places = tuple[tuple[int, int], ...]
 
 
@@ -67,6 +73,10 @@ class Flag:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"places": [list(place) for place in self.places]}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Flag:
+        return cls(**{**given, "places": tuple((a, b) for a, b in given["places"])})
 
 
 Flags = tuple[Flag, ...]
@@ -100,6 +110,7 @@ class Finder:
         self._pair = None if lang is None else LanguagePair.parse(lang)
         self._kinds = frozenset(kinds) - (NEEDS_PAIR if lang is None else frozenset())
         self._kobe = self._linker()
+        self._finders: dict[str, FindFigures] = {}
 
     def look(self, sources: Sequence[str] | None, hypotheses: Sequence[str]) -> list[Flags]:
         """The flags of each segment, in the order of `KINDS`."""
@@ -169,8 +180,14 @@ class Finder:
         self, sources: Sequence[str], texts: Sequence[str], pair: LanguagePair
     ) -> Iterator[tuple[int, Flag]]:
         langs = pair.source.base, pair.target.base
-        # only figures are called lost or invented: most segments have none on either side
-        rows = [k for k, both in enumerate(zip(sources, texts, strict=True)) if _has_figure(*both)]
+        # only figures are called lost or invented: in most segments there are none, or all are met
+        # by figures of the other side, and the others are read for numbers in words
+        find = tuple(self._figures(lang) for lang in langs)
+        rows = [
+            k
+            for k, both in enumerate(zip(sources, texts, strict=True))
+            if any(map(_has_figure, both)) and not _figures_meet(both, find)
+        ]
         lefts = self._mentions([sources[k] for k in rows], langs[0])
         rights = self._mentions([texts[k] for k in rows], langs[1])
         for row, *both in zip(rows, lefts, rights, strict=True):
@@ -184,8 +201,16 @@ class Finder:
     def _mentions(self, texts: Sequence[str], lang: str) -> list[list[Mention]]:
         if self._kobe is not None:
             return self._kobe.mentions(texts, lang)
-        finder = NumberFinder(lang, {})
-        return [finder.find(text) for text in texts]
+        find = self._figures(lang)
+        return [find(text) for text in texts]
+
+    def _figures(self, lang: str) -> FindFigures:
+        """What finds the figures of a text; systems share their sources, so some are remembered."""
+        if lang not in self._finders:
+            scales = {} if self._kobe is None else scales_of(KnowledgeBase.open(), lang)
+            finder = NumberFinder(lang, scales)
+            self._finders[lang] = lru_cache(maxsize=_REMEMBERED)(finder.find)
+        return self._finders[lang]
 
     def _linker(self) -> Kobe | None:
         """The linker of kobe; None where it is not needed, or lacks one of the languages."""
@@ -198,9 +223,21 @@ class Finder:
         return kobe.resolve(Task(frozenset({"source"}), str(self._pair)))
 
 
-def _has_figure(*texts: str) -> bool:
+def _has_figure(text: str) -> bool:
     """Whether a text has a figure in any script, such as 7 or 七."""
-    return any(char.isnumeric() for text in texts for char in text)
+    if text.isascii():
+        return _DIGIT.search(text) is not None
+    return any(map(str.isnumeric, text))
+
+
+def _figures_meet(texts: tuple[str, str], find: tuple[FindFigures, ...]) -> bool:
+    """Whether each figure of either side has its value among the figures of the other.
+
+    Then nothing is lost or invented, whatever else is read: words only add to what may be met.
+    """
+    mine, theirs = (find(text) for find, text in zip(find, texts, strict=True))
+    sure = [_without_codes(found, text) for found, text in zip((mine, theirs), texts, strict=True)]
+    return not _missed(mine, sure[1]) and not _missed(theirs, sure[0])
 
 
 def _counted(mentions: Sequence[Mention]) -> list[Mention]:
@@ -217,9 +254,13 @@ def _without_codes(mentions: Sequence[Mention], text: str) -> list[Mention]:
 
 def _unmet(mine: Sequence[Mention], theirs: Sequence[Mention], lang: str) -> list[Mention]:
     """Figures of one side without a number of that value, in figures or words, on the other."""
+    missed = _missed(mine, theirs)
+    return [m for m in missed if not any(_may_be_a_word(id, lang) for id in m.ids)]
+
+
+def _missed(mine: Sequence[Mention], theirs: Sequence[Mention]) -> list[Mention]:
     there = {id for mention in theirs for id in mention.ids}
-    unmet = [m for m in _counted(mine) if there.isdisjoint(m.ids)]
-    return [m for m in unmet if not any(_may_be_a_word(id, lang) for id in m.ids)]
+    return [m for m in _counted(mine) if there.isdisjoint(m.ids)]
 
 
 def _may_be_a_word(id: str, lang: str) -> bool:

@@ -9,13 +9,13 @@ lowest, by the most trusted metric. A report shows segments in this order first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.engine.flags import KINDS, USUAL, Finder
+from mtgauge.engine.flags import KINDS, USUAL, Finder, Kind
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
 from mtgauge.engine.verdict import most_trusted, served, shown_pair
@@ -35,14 +35,23 @@ def how_many(segments: int) -> int:
     return min(max(FEWEST, segments // SHARE), MOST, segments)
 
 
+def kinds_beside(metrics: Iterable[str]) -> tuple[Kind, ...]:
+    """The warnings of a report with these metrics: of names where entities are scored."""
+    return KINDS if "kobe" in metrics else USUAL
+
+
 def looked_into(result: Result, explain: int | None = None) -> Result:
-    """The result with warnings, and explanations of so many segments; needs its texts."""
+    """The result with warnings, and explanations of so many segments; needs its texts.
+
+    Warnings that it has already (`aside.py`) are kept.
+    """
     texts = result.texts
     if texts is None:
         return result
-    names = any(metric.name == "kobe" for metric in result.values())
-    finder = Finder(result.lang, KINDS if names else USUAL)  # of names where entities are scored
-    flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
+    flags = result.flags
+    if not flags:
+        finder = Finder(result.lang, kinds_beside(metric.name for metric in result.values()))
+        flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
     n = how_many(result.segments) if explain is None else explain
     return replace(result, flags=flags, explained=tuple(_explanations(result, _ready(result), n)))
 

@@ -92,10 +92,12 @@ def score_corpus(
     lower: Collection[str] = (),
     keep: bool = False,
     place: Place | None = None,
+    look: Callable[[Chunk], object] | None = None,
 ) -> Result:
     """What `score` and the command line share.
 
-    `keep` keeps the texts and scores groups of segments: what a report is made of.
+    `keep` keeps the texts and scores groups of segments: what a report is made of. `look` is
+    shown each chunk before it is scored.
     """
     how = how or Comparing()
     names = tuple(corpus.systems)
@@ -129,6 +131,8 @@ def score_corpus(
             blank.append(_blank(chunk, empty, corpus, seen))
             if keep:
                 texts.append(chunk)
+            if look is not None:
+                look(chunk)
             seen += len(chunk)
             yield _stack(chunk, lang)
 

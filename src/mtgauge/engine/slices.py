@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -99,11 +100,17 @@ def by_entities(kobe: Kobe, texts: Chunk, lang: str | None) -> Slices:
 def lengths(texts: Chunk) -> tuple[str, list[int]]:
     """How many words each segment has, on the side that is the same for all systems."""
     if texts.references is not None:
-        return "reference", [len(unicode_words(row[0])) if row else 0 for row in texts.references]
+        return "reference", [_length(row[0]) if row else 0 for row in texts.references]
     if texts.sources is not None:
-        return "source", [len(unicode_words(text)) for text in texts.sources]
+        return "source", [_length(text) for text in texts.sources]
     first = next(iter(texts.systems.values()))
-    return "translation", [len(unicode_words(text)) for text in first]
+    return "translation", [_length(text) for text in first]
+
+
+@lru_cache(maxsize=1 << 14)
+def _length(text: str) -> int:
+    """Words of a text; a report asks twice, for groups and for its list of segments."""
+    return len(unicode_words(text))
 
 
 def length_groups(words: Sequence[int]) -> tuple[list[str], list[int]]:

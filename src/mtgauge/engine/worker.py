@@ -4,6 +4,7 @@ Questions and answers are plain dictionaries (no object of ours travels, nothing
 
     {"open": [order, ...], "settings": {...}}   ->  {"about": {...}}        metrics made ready
     {"batch": {"hypotheses": [...], ...}}       ->  {"tables": {...}, "notes": {...}, "memory": 812}
+    {"look": {"sources": [...], "systems": ...}} -> {"flags": {"system": [[flag, ...], ...]}}
     anything that fails                         ->  {"fault": "InputError", "message": "..."}
 
 `python -P -m mtgauge.engine.worker` reads one JSON line per question and writes one per answer; a
@@ -29,6 +30,7 @@ from typing import IO, Any
 import numpy as np
 
 from mtgauge.data.segments import Segments
+from mtgauge.engine.flags import Finder
 from mtgauge.engine.places import Tables, scored
 from mtgauge.engine.ready import Order, Ready
 from mtgauge.errors import as_error
@@ -44,9 +46,12 @@ class Worker:
 
     def __init__(self) -> None:
         self.metrics: dict[str, Ready] = {}
+        self._finder: Finder | None = None
 
     def answer(self, question: Message) -> Message:
         try:
+            if "look" in question:
+                return self._look(**question["look"])
             return self._open(question) if "open" in question else self._score(question)
         except Exception as fault:
             known = as_error(fault)
@@ -62,6 +67,21 @@ class Worker:
             warnings.simplefilter("ignore")  # the process that asks has said it already
             self.metrics = {order["spec"]: unpacked(order).make() for order in question["open"]}
         return {"about": about(self.metrics)}
+
+    def _look(
+        self,
+        lang: str | None,
+        kinds: list[str],
+        sources: list[str] | None,
+        systems: dict[str, list[str]],
+    ) -> Message:
+        """Warnings of a chunk; a worker is asked for those of one run."""
+        self._finder = self._finder or Finder(lang, kinds)
+        found = {name: self._finder.look(sources, texts) for name, texts in systems.items()}
+        return {
+            "flags": {name: [[f.to_dict() for f in each] for each in rows]
+                      for name, rows in found.items()}
+        }  # fmt: skip
 
     def _score(self, question: Message) -> Message:
         for ready in self.metrics.values():

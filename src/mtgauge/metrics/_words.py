@@ -98,6 +98,8 @@ class WordMetric(Metric):
 
     def _nearest(self, alone: Segments, references: Sequence[str]) -> int:
         """Of several references the one with the best score, the first of equals."""
+        if len(references) == 1:
+            return 0
         each = Segments(
             [alone.hypotheses[0]] * len(references),
             references=[(text,) for text in references],

@@ -142,6 +142,7 @@ def unicode_words(text: str) -> list[str]:
     return _unicode_finder()(text)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def is_punctuation(token: str) -> bool:
     """True for a token without a letter or a digit."""
     return not any(unicodedata.category(c)[0] in "LNM" for c in token)

@@ -80,9 +80,7 @@ class _Matcher:
         self._finder: NumberFinder | None = None
         self._spelt: SpeltNumbers | None = None
         if numbers:
-            scales = {
-                fold(name): int(id.rpartition("/")[2]) for name, id in kb.aliases(lang, "scale")
-            }
+            scales = scales_of(kb, lang)
             self._finder = NumberFinder(lang, scales)
             self._spelt = SpeltNumbers(lang, scales)
 
@@ -209,6 +207,11 @@ class _Matcher:
     def _may_be_cut(self, word: str) -> bool:
         """Whether cut endings are worth a try: for capitalised words of some length."""
         return self._inflected and len(word) >= 3 and not word[0].islower() and not word.isdigit()
+
+
+def scales_of(kb: KnowledgeBase, lang: str) -> dict[str, int]:
+    """Powers of ten by their words, such as million, for a `NumberFinder`."""
+    return {fold(name): int(id.rpartition("/")[2]) for name, id in kb.aliases(lang, "scale")}
 
 
 def _is_unsure(branch: Branch) -> bool:
