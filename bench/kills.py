@@ -110,10 +110,11 @@ def _train(folder: Path) -> list[str]:
 
 def _stream(folder: Path) -> list[str]:
     lines = ["source\ttarget"] + [
-        f"{row['source']} {k}\t{row['careful']} {k}" for k in range(40) for row in _EXAMPLE
+        f"{row['source']} {k}\t{row['careful']} {k}" for k in range(120) for row in _EXAMPLE
     ]
     (folder / "corpus.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return ["stream", str(folder / "corpus.tsv"), "-m", "kobe", "-l", "de-en", "-o", "out"]
+    flags = ["-m", "kobe", "-l", "de-en", "-o", "out", "--shard-size", "100", "--quiet"]
+    return ["stream", str(folder / "corpus.tsv"), *flags]
 
 
 JOBS = (

@@ -268,11 +268,9 @@ def _kb(folder: Path) -> list[str]:
 
 def _annotations(folder: Path) -> list[str]:
     (folder / "ann").mkdir()
-    rows = [
-        {"sentence": text, "entities": [{"id": "x", "begin": 0, "end": 3}]}
-        for text in (*SOURCES, *HYPOTHESES)
-    ]
-    (folder / "ann" / "a.json").write_text(json.dumps({"annotated_sentence": rows}))
+    for name, texts in (("src.json", SOURCES), ("a.json", HYPOTHESES)):
+        rows = [{"sentence": t, "entities": [{"id": "x", "begin": 0, "end": 3}]} for t in texts]
+        (folder / "ann" / name).write_text(json.dumps({"annotated_sentence": rows}))
     return _kobe(folder, f"annotations={folder / 'ann'}")
 
 
