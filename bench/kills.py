@@ -137,7 +137,7 @@ class Place:
         self.command = job.make(root / "input")
 
     def start(self) -> subprocess.Popen[bytes]:
-        code = "import sys; from mtgauge.cli import main; sys.exit(main())"
+        code = "import sys; from mtgauge.entry import main; sys.exit(main())"
         settings = {"MTGAUGE_CACHE": str(self.root / "user"), "TMPDIR": str(self.root / "tmp")}
         return subprocess.Popen(
             [sys.executable, "-c", code, *self.command],
