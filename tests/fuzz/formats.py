@@ -51,13 +51,14 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
 
     load_encoder.cache_clear()  # what an earlier case loaded must not answer for this one
     converted._store_of.cache_clear()
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(arguments)
         except SystemExit as end:  # argparse
             code = int(end.code or 0)
-    return code, out.getvalue(), err.getvalue()
+    out.seek(0)
+    return code, out.read(), err.getvalue()
 
 
 def _write(path: Path, lines: list[str]) -> str:
