@@ -110,10 +110,11 @@ def _train(folder: Path) -> list[str]:
 
 def _stream(folder: Path) -> list[str]:
     lines = ["source\ttarget"] + [
-        f"{row['source']} {k}\t{row['careful']} {k}" for k in range(40) for row in _EXAMPLE
+        f"{row['source']} {k}\t{row['careful']} {k}" for k in range(120) for row in _EXAMPLE
     ]
     (folder / "corpus.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return ["stream", str(folder / "corpus.tsv"), "-m", "kobe", "-l", "de-en", "-o", "out"]
+    flags = ["-m", "kobe", "-l", "de-en", "-o", "out", "--shard-size", "100", "--quiet"]
+    return ["stream", str(folder / "corpus.tsv"), *flags]
 
 
 JOBS = (
@@ -136,7 +137,7 @@ class Place:
         self.command = job.make(root / "input")
 
     def start(self) -> subprocess.Popen[bytes]:
-        code = "import sys; from mtgauge.cli import main; sys.exit(main())"
+        code = "import sys; from mtgauge.entry import main; sys.exit(main())"
         settings = {"MTGAUGE_CACHE": str(self.root / "user"), "TMPDIR": str(self.root / "tmp")}
         return subprocess.Popen(
             [sys.executable, "-c", code, *self.command],

@@ -85,6 +85,25 @@ def test_sigterm_removes_the_copy_of_standard_input(tmp_path: Path) -> None:
     assert list((tmp_path / "t").iterdir()) == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("module", ["mtgauge.cli", "mtgauge.errors", "mtgauge.commands.score"])
+def test_an_interrupt_while_modules_are_imported(module: str) -> None:
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup ignores it
+sys.meta_path.insert(0, Interrupt())
+from mtgauge.entry import main
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", code, "score"]
+    run = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (130, b"mtgauge: interrupted.\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_behind_standard_output() -> None:
     with open("/dev/full", "wb") as full:

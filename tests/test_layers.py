@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mtgauge"
 ROAD = "data text encode+knowledge compare metrics stats engine meta+train report serve commands"
 RANK = {name: rank for rank, names in enumerate(ROAD.split()) for name in names.split("+")}
 ROOT = ("metric", "registry", "signature", "errors", "models", "options", "notes", "_version")
-FACE = ("__init__.py", "__main__.py", "cli.py")  # right of everything
+FACE = ("__init__.py", "__main__.py", "entry.py", "cli.py")  # right of everything
 MODULES = [f for f in sorted(SOURCE.rglob("*.py")) if f.parent != SOURCE or f.name not in FACE]
 
 

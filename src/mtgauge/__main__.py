@@ -2,6 +2,6 @@
 
 import sys
 
-from mtgauge.cli import main
+from mtgauge.entry import main
 
 sys.exit(main())

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 
 from mtgauge._version import __version__
+from mtgauge.entry import interrupted
 from mtgauge.errors import as_error
 from mtgauge.report.writers import speak_plainly, visible
 
@@ -53,8 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("mtgauge: interrupted.", file=sys.stderr)
-        return 130
+        return interrupted()
     except BrokenPipeError:
         _forget_output()  # the reader has gone
         return 0

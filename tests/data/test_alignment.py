@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -113,11 +114,23 @@ def test_one_file_named_twice_and_uneven_files_are_refused(
     assert "different numbers of lines" in capsys.readouterr().err
 
 
-def test_a_key_of_json_that_begins_later_is_not_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "later"), [("A", "B"), ("hyp", "hyp2"), ("mt", "translation")])
+def test_a_key_of_json_that_begins_later_is_not_lost(
+    first: str, later: str, tmp_path: Path
+) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text('{"reference": "b", "A": "c"}\n{"reference": "b", "A": "c", "B": "d"}\n')
+    row = {"reference": "b", first: "c"}
+    file.write_text(f"{json.dumps(row)}\n{json.dumps(row | {later: 'd'})}\n")
     with (
         Corpus.from_arguments([str(file)], None, []) as corpus,
-        pytest.raises(InputError, match="line 1: the value of 'B' is missing"),
+        pytest.raises(InputError, match=f"line 1: the value of '{later}' is missing"),
     ):
         list(corpus.chunks(5))
+
+
+@pytest.mark.parametrize("text", ["x" * (2**24 + 1), "\u20ac" * (2**24 // 3 + 1)])
+def test_a_text_from_python_has_the_longest_length_of_a_line(text: str) -> None:
+    with pytest.raises(InputError, match=r"'system'\[1\]: the text is longer than 16,777,216"):
+        Corpus.from_lists(["a", text])
+    with pytest.raises(InputError, match=r"references\[0\]: the text is longer"):
+        Corpus.from_lists(["a"], references=[[text]])

@@ -51,13 +51,14 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
 
     load_encoder.cache_clear()  # what an earlier case loaded must not answer for this one
     converted._store_of.cache_clear()
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(arguments)
         except SystemExit as end:  # argparse
             code = int(end.code or 0)
-    return code, out.getvalue(), err.getvalue()
+    out.seek(0)
+    return code, out.read(), err.getvalue()
 
 
 def _write(path: Path, lines: list[str]) -> str:
@@ -268,11 +269,9 @@ def _kb(folder: Path) -> list[str]:
 
 def _annotations(folder: Path) -> list[str]:
     (folder / "ann").mkdir()
-    rows = [
-        {"sentence": text, "entities": [{"id": "x", "begin": 0, "end": 3}]}
-        for text in (*SOURCES, *HYPOTHESES)
-    ]
-    (folder / "ann" / "a.json").write_text(json.dumps({"annotated_sentence": rows}))
+    for name, texts in (("src.json", SOURCES), ("a.json", HYPOTHESES)):
+        rows = [{"sentence": t, "entities": [{"id": "x", "begin": 0, "end": 3}]} for t in texts]
+        (folder / "ann" / name).write_text(json.dumps({"annotated_sentence": rows}))
     return _kobe(folder, f"annotations={folder / 'ann'}")
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fuzz import fuzz as script
-from fuzz.formats import FORMATS, Format
+from fuzz.formats import Format
+from fuzz.fuzz import FORMATS
 
 
 def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         elif name:
             word_vectors(root / name)
     (root / "annotations").mkdir()
-    for name, texts in (("src", GERMAN), ("hyp", ENGLISH)):
+    for name, texts in (("src", GERMAN), ("ref", ENGLISH), ("hyp", ENGLISH)):
         rows = [{"sentence": text, "entities": [{"id": "/m/1", "begin": 0, "end": 3}]}
                 for text in texts[:3]]  # fmt: skip
         data = json.dumps({"annotated_sentence": rows})

@@ -26,6 +26,7 @@ from mtgauge.data.alignment import Together
 from mtgauge.data.codes import Language, LanguagePair, foreign_letter
 from mtgauge.errors import InputError
 
+LONGEST = 16 * 2**20  # bytes of a text; a small .gz may unpack to gigabytes in one line
 LINE_SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
 _FAULT = re.compile("[\0\r\n\ud800-\udfff]")
@@ -59,6 +60,7 @@ def language_pair(text: str) -> str:
 
 def decode_line(raw: bytes, file: str | PathLike[str], line: int) -> str:
     """One line of a file as text, without its line end; `line` counts from 1."""
+    _refuse_long(len(raw), file, line)
     raw = raw.removesuffix(b"\n").removesuffix(b"\r")
     if line == 1:
         if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -93,6 +95,18 @@ def check_text(text: str, *, file: str | PathLike[str], line: int | None = None)
             file=file,
             line=line,
             remedy=remedy,
+        )
+    if len(text) > LONGEST // 4:  # a character takes four bytes at most
+        _refuse_long(len(text.encode()), file, line)
+
+
+def _refuse_long(size: int, file: str | PathLike[str], line: int | None) -> None:
+    if size > LONGEST:
+        raise InputError(
+            f"the {'text' if line is None else 'line'} is longer than {LONGEST:,} bytes",
+            file=file,
+            line=line,
+            remedy="Is this text, one segment per line?",
         )
 
 

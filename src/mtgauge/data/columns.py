@@ -28,7 +28,7 @@ from mtgauge.errors import InputError, UsageError
 
 _SOURCE = ("source", "src")
 _REFERENCE = re.compile(r"(?:references?|refs?)(?:[_-]?\d+)?")
-_HYPOTHESIS = ("hypothesis", "hyp", "mt", "translation")
+_HYPOTHESIS = re.compile(r"(?:hypothesis|hyp|mt|translation)(?:[_-]?\d+)?")
 _OTHER = frozenset({"sid", "id", "lp", "year", "system", "human", "raw", "n", "doc", "domain"})
 
 Role = Literal["source", "reference", "system"]
@@ -131,9 +131,9 @@ def choose(header: Sequence[str], role: Role) -> list[str]:
         return [n for n in header if low[n] in _SOURCE][:1]
     if role == "reference":
         return [n for n in header if _REFERENCE.fullmatch(low[n])]
-    named = [n for n in header if low[n] in _HYPOTHESIS]
+    named = [n for n in header if _HYPOTHESIS.fullmatch(low[n])]
     if named:
-        return named[:1]
+        return named
     known = {*_SOURCE, *_OTHER}
     return [n for n in header if low[n] not in known and not _REFERENCE.fullmatch(low[n])]
 

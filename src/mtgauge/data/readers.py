@@ -32,7 +32,6 @@ from mtgauge.data import checks, documents
 from mtgauge.data.zstd import open_zstd
 from mtgauge.errors import InputError
 
-_LONGEST = 16 * 2**20  # bytes of a line; a small .gz may unpack to gigabytes in one
 _KEYS_FROM = 10_000  # rows of JSON that are asked for their keys
 Kind = Literal["tsv", "csv", "jsonl", "spaces"] | documents.Kind
 _KINDS: dict[str, Kind] = {
@@ -84,14 +83,8 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
     name = str(path) if label is None else label
     with open_bytes(path) as handle:
         try:
-            for number, raw in enumerate(iter(partial(handle.readline, _LONGEST + 1), b""), 1):
-                if len(raw) > _LONGEST:
-                    raise InputError(
-                        f"the line is longer than {_LONGEST:,} bytes",
-                        file=name,
-                        line=number,
-                        remedy="Is this text, one segment per line?",
-                    )
+            bounded = partial(handle.readline, checks.LONGEST + 1)
+            for number, raw in enumerate(iter(bounded, b""), 1):
                 yield number, checks.decode_line(raw, name, number)
         except DAMAGE as error:
             raise InputError(
