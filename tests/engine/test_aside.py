@@ -12,6 +12,7 @@ from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.pool import Died
+from mtgauge.engine.processes import ProcessWorker
 
 N = SHARD + 20  # two chunks
 
@@ -51,7 +52,7 @@ def test_a_process_that_dies_is_stood_in_for(corpus, monkeypatch) -> None:
         raise Died("it was ended by SIGKILL")
 
     monkeypatch.setattr(aside, "cores", lambda: 2)
-    monkeypatch.setattr(aside.ProcessWorker, "ask", die)
+    monkeypatch.setattr(ProcessWorker, "ask", die)
     with Aside("de-en", USUAL) as watching:
         result = watching.tell(score(corpus, watching.look))
     assert result.flags == {}
