@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 import openpyxl
 
@@ -28,7 +29,7 @@ TMX = """<?xml version="1.0"?><!DOCTYPE tmx SYSTEM "tmx14.dtd">
 <tu><tuv xml:lang="de"><seg>Zwei.</seg></tuv></tu></body></tmx>"""
 
 
-def sheet(rows):
+def sheet(rows: Iterable[Iterable[object]]) -> bytes:
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
