@@ -148,7 +148,10 @@ def read(path: Path) -> Settings:
     """What a TOML file says under [tool.mtgauge.check]; paths are those seen from its folder."""
     try:
         table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # not TOML, not UTF-8, a number too long, too deep
         raise InputError(f"this is not TOML ({error})", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", file=path) from None
