@@ -17,6 +17,7 @@ import pytest
 from mtgauge import score
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
+from mtgauge.encode.load import configured
 from mtgauge.engine import places
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import AHEAD, Here, Where, open_place, rows_of, shards
@@ -47,6 +48,13 @@ BATCH = Segments(
 def metrics() -> dict[str, Ready]:
     texts = [text for row in BATCH.references or () for text in row]
     return serve(["bleu", "nist", "ter"], TASK, references=lambda: texts, number=2)[0]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def settings_of_this_process():
+    """Workers in threads set what is theirs in this process: put it back."""
+    with configured():
+        yield
 
 
 class InThread:
