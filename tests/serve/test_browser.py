@@ -150,6 +150,8 @@ def test_a_wrong_file_is_told_and_can_be_removed(address, tmp_path):
         assert "the file is empty" in one(driver, ".files .alarm").text
         click(driver, ".files button")
         assert len(driver.find_elements("css selector", ".files li")) == 1
+        until(driver, "document.querySelector('input[value=regressor]').checked")
+        until(driver, "!document.getElementById('start').disabled")
         click(driver, "#start")
         wide = driver.execute_script("return document.documentElement.scrollWidth")
         assert wide <= 390  # nothing sticks out of a phone
