@@ -150,6 +150,6 @@ sys.exit(main({[part.format(data=data) for part in command]!r}))
 
 def test_the_entry_point_is_the_command_line() -> None:
     (entry,) = [e for e in metadata.distribution("mtgauge").entry_points if e.name == "mtgauge"]
-    from mtgauge.cli import main
+    from mtgauge.entry import main
 
     assert entry.load() is main
