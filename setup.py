@@ -1,0 +1,7 @@
+"""What pyproject.toml cannot say: a library is compiled, and a wheel is for one kind of machine."""
+
+from setuptools import setup
+
+from mtgauge_backend import BuildWithLibrary, PlatformWheel
+
+setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
