@@ -2,6 +2,9 @@
 
 from setuptools import setup
 
-from mtgauge_backend import BuildWithLibrary, PlatformWheel
+from mtgauge_backend import BuildWithLibrary, PlatformDistribution, PlatformWheel
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+setup(
+    distclass=PlatformDistribution,
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from setuptools import build_meta
+from setuptools import Distribution, build_meta
 from setuptools.build_meta import (  # noqa: F401
     build_editable,
     build_sdist,
@@ -33,7 +33,7 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     return [*build_meta.get_requires_for_build_editable(config_settings), *native.requirements()]
 
 
-class BuildWithLibrary(build_py):
+class BuildWithLibrary(build_py):  # type: ignore[misc]
     """Python files, then the compiled library beside its sources; in place for an editable one."""
 
     def run(self) -> None:
@@ -44,12 +44,15 @@ class BuildWithLibrary(build_py):
         native.build(placed)
 
 
-class PlatformWheel(bdist_wheel):
-    """For one kind of machine, but for every Python: the library is loaded through ctypes."""
+class PlatformDistribution(Distribution):  # type: ignore[misc]
+    """One that is for one kind of machine."""
 
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.root_is_pure = False
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+class PlatformWheel(bdist_wheel):  # type: ignore[misc]
+    """A wheel for every Python: the library is loaded through ctypes."""
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]

@@ -84,10 +84,11 @@ def _machine() -> str:
 
 def _system() -> str:
     """Zig's name of the system; with a target it compiles for any processor, not for this one."""
-    if sys.platform == "linux":
+    if platform.system() == "Linux":
         musl = "musl" in str(sysconfig.get_config_var("HOST_GNU_TYPE"))
         return "linux-musl" if musl else "linux-gnu.2.17"
-    return {"win32": "windows-gnu", "darwin": "macos"}.get(sys.platform, sys.platform)
+    name = platform.system().lower()
+    return {"windows": "windows-gnu", "darwin": "macos"}.get(name, name)
 
 
 def _position() -> Iterable[str]:

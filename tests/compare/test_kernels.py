@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,13 +27,15 @@ in_checkout = pytest.mark.skipif(
 )
 
 
-def everything() -> dict[str, np.ndarray]:
+def everything() -> dict[str, Any]:
     """One result of each kernel, on texts of many lengths and vectors of odd sizes."""
     rng = np.random.default_rng(1)
-    out = {}
+    out: dict[str, Any] = {}
     x_at, y_at = (np.concatenate([[0], np.cumsum(rng.integers(1, 30, 20))]) for _ in range(2))
     for d in (1, 7, 33, 384):
         for kind in (np.float32, np.float64):
+            x: Any
+            y: Any
             x, y = (rng.normal(size=(at[-1], d)).astype(kind) for at in (x_at, y_at))
             out[f"cost {d} {kind}"] = cost_matrices(x, x_at, y, y_at).flat
             out[f"best {d} {kind}"] = np.concatenate(best_matches(x, x_at, y, y_at))
@@ -97,7 +100,7 @@ def test_a_missing_library_says_how_to_build_it(
 ) -> None:
     monkeypatch.setattr(kernels, "FOLDER", tmp_path)
     kernels._open.cache_clear()
-    with pytest.raises(ResourceError, match="is missing.*`python backend/native.py`"):
+    with pytest.raises(ResourceError, match=r"is missing.*`python backend/native.py`"):
         transport([[[1.0]]])
     (tmp_path / f"kernels-{kernels._plainest()}{kernels.SUFFIX}").write_bytes(b"damaged")
     with pytest.raises(ResourceError, match="cannot be loaded"):
@@ -164,7 +167,7 @@ def test_without_a_compiler_the_build_asks_for_one(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     assert native.requirements() == [native.ZIG]
-    with pytest.raises(native.NoCompilerError, match="no C compiler found.*pip install 'ziglang"):
+    with pytest.raises(native.NoCompilerError, match=r"no C compiler found.*pip install 'ziglang"):
         native.compiler()
     monkeypatch.setattr(native, "find_spec", lambda name: object())
     command = native.compiler()

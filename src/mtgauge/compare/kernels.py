@@ -48,7 +48,7 @@ _NUMBERS = {"Q": ctypes.c_int64, "D": ctypes.c_double}
 
 
 def call(name: str, *arguments: NDArray[Any] | float | None) -> None:
-    """Run a kernel. Arrays have to be contiguous and of its types: it sees nothing but addresses."""
+    """Run a kernel. It sees nothing but addresses: arrays are contiguous and of its types."""
     function = getattr(_library(), name)
     values: list[Any] = []
     for kind, argument in zip(_KERNELS[name], arguments, strict=True):

@@ -159,7 +159,7 @@ def code_fingerprint() -> str:
         ):
             if path.suffix in (".py", ".c", ".h"):
                 digest.update(path.read_bytes())
-            elif path.is_file() and not _COMPILED.intersection(path.parts, [path.suffix]):
+            elif path.is_file() and _COMPILED.isdisjoint((*path.parts, path.suffix)):
                 digest.update(_stamp(path).encode())
     return digest.hexdigest()
 
