@@ -30,7 +30,8 @@ SOURCES = Path(__file__).resolve().parents[1] / "src" / "mtgauge" / "compare" / 
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 ZIG = "ziglang>=0.13"
 _FLAGS = (
-    "-std=c11 -O3 -Wall -Wextra -ffp-contract=off -fno-math-errno -fvisibility=hidden -shared"
+    "-std=c11 -O3 -ffp-contract=off -fno-math-errno -fvisibility=hidden -shared "
+    "-Wall -Wextra -Wno-psabi"
 ).split()
 _X86 = {
     "x86-64": [],

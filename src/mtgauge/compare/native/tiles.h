@@ -18,6 +18,35 @@
 #define TILE_COLS 2
 #endif
 
+typedef double two __attribute__((vector_size(16)));
+typedef double four __attribute__((vector_size(32)));
+typedef double eight __attribute__((vector_size(64)));
+typedef float eight_floats __attribute__((vector_size(32)));
+
+/* Lanes as eight doubles, neighbours at half the distance added up. */
+INLINE eight eight_of_float(const float lanes[16]) {
+    eight_floats low, high;
+    memcpy(&low, lanes, sizeof low);
+    memcpy(&high, lanes + 8, sizeof high);
+    return __builtin_convertvector(low, eight) + __builtin_convertvector(high, eight);
+}
+
+INLINE eight eight_of_double(const double lanes[8]) {
+    eight all;
+    memcpy(&all, lanes, sizeof all);
+    return all;
+}
+
+INLINE double sum_of_eight(eight lanes) {
+    four halves[2];
+    two quarters[2];
+    memcpy(halves, &lanes, sizeof halves);
+    halves[0] += halves[1];
+    memcpy(quarters, halves, sizeof quarters);
+    quarters[0] += quarters[1];
+    return quarters[0][0] + quarters[0][1];
+}
+
 #define REAL float
 #define NAMED(name) name##_float
 #include "tiles_of.h"
