@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/core.stamp
 DEV := $(VENV)/dev.stamp
 DOCS := $(VENV)/docs.stamp
-SOURCES := src tests bench recipes docs/*.py
+NATIVE := $(wildcard src/mtgauge/compare/native/*.[ch] backend/*.py) setup.py
+SOURCES := src tests bench recipes backend setup.py docs/*.py
 
-.PHONY: demo test lint bench docs dist clean
+.PHONY: demo test lint bench docs dist native clean
 
 demo: $(CORE)  ## compare three systems on example data
 	@$(BIN)/mtgauge demo
@@ -31,15 +32,18 @@ dist: $(DEV)  ## wheel and source distribution
 	$(BIN)/python -m pip install --quiet build
 	$(BIN)/python -m build
 
+native: $(DEV)  ## compile the C library in place, after a change of its sources
+	$(BIN)/python backend/native.py
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(CORE): $(BIN)/python pyproject.toml
+$(CORE): $(BIN)/python pyproject.toml $(NATIVE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
-$(DEV): $(BIN)/python pyproject.toml constraints.txt
+$(DEV): $(BIN)/python pyproject.toml constraints.txt $(NATIVE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(CORE)
 

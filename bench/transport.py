@@ -14,7 +14,6 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,8 +23,8 @@ import ot
 import pyemd
 from numpy.typing import NDArray
 
-from mtgauge.compare.jit import thread_count
 from mtgauge.compare.matrices import Matrices
+from mtgauge.compare.threads import thread_count
 from mtgauge.compare.transport import cost_matrices, relaxed, transport
 
 Float = NDArray[np.float64]
@@ -144,13 +143,8 @@ def cold_start() -> None:
         "transport([[[0.0, 1.0], [1.0, 0.0]]])\n"
         "print(time.perf_counter() - s[0], time.process_time() - s[1])"
     )
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for name in ("nothing compiled yet", "compiled before"):
-            command = [sys.executable, "-c", code]
-            wall, cpu = map(float, subprocess.check_output(command, env=environment).split())
-            print(f"first call in a new process, {name}: {wall:.1f} s ({cpu:.1f} s of CPU)")
-    print()
+    wall, cpu = map(float, subprocess.check_output([sys.executable, "-c", code]).split())
+    print(f"first call in a new process: {wall:.2f} s ({cpu:.2f} s of CPU)\n")
 
 
 def growth(million: bool) -> None:

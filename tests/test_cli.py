@@ -350,7 +350,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str
 
 
 def test_import_is_light() -> None:
-    heavy = "numba onnxruntime torch pandas transformers matplotlib scipy.optimize".split()
+    heavy = "onnxruntime torch pandas transformers matplotlib scipy.optimize".split()
     code = f"import sys, mtgauge, mtgauge.cli; print([m for m in {heavy!r} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert out.stdout.strip() == "[]"

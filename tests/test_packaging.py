@@ -55,13 +55,16 @@ def files_under(folder: str) -> set[str]:
     return {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix not in (".so", ".dll")  # compiled when a wheel is built
+        and ".egg-info" not in str(path)
     }
 
 
 @in_checkout
 def test_the_source_distribution_holds_all_tests_and_docs(lists: dict[str, set[str]]) -> None:
-    for folder in ("tests", "docs", "bench", "recipes", "src/mtgauge"):
+    for folder in ("tests", "docs", "bench", "recipes", "backend", "src/mtgauge"):
         missing = files_under(folder) - lists["sdist"]
         assert not missing, f"MANIFEST.in leaves out {sorted(missing)[:5]}"
     for name in "CHANGELOG.md CITATION.cff LICENSE Makefile mkdocs.yml constraints.txt".split():

@@ -26,8 +26,8 @@ To add a metric, write one file in `mtgauge/metrics`:
 
 `__init__` only stores its parameters under their own names: the signature, the command-line
 options, copies and the documentation are read from them. An option may declare its range and when
-it applies (`mtgauge.options`). Models load on first use, and heavy imports (numba, onnxruntime,
-torch) stay inside methods.
+it applies (`mtgauge.options`). Models load on first use, and heavy imports (onnxruntime, torch)
+stay inside methods.
 
 A metric is settled before it scores: `resolve(task)` gets the sides and languages of a run and
 returns a new metric in which every `auto` has its value. After that nothing about it changes, and

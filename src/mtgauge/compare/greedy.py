@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.compare.jit import in_parallel
-from mtgauge.compare.products import best_range
-from mtgauge.compare.transport import Float, Int, checked_pairs
+from mtgauge.compare.kernels import call
+from mtgauge.compare.threads import in_parallel
+from mtgauge.compare.transport import Float, Int, checked_pairs, precision_of
 
 
 def best_matches(
@@ -39,7 +39,10 @@ def best_matches(
     rows_at, columns_at = np.cumsum(n) - n, np.cumsum(m) - m
 
     def run(lo: int, hi: int) -> None:
-        best_range(x, x_at, lefts, y, y_at, rights, lo, hi, rows, rows_at, columns, columns_at)
+        call(
+            f"best_{precision_of(x)}", x, x_at, lefts, y, y_at, rights, x.shape[1], lo, hi,
+            rows, rows_at, columns, columns_at,
+        )  # fmt: skip
 
     in_parallel(run, n * m * float(x.shape[1]), threads)
     return rows, columns

@@ -17,9 +17,6 @@ transport, as PyEMD does.
     travel(table, words, offsets, references, hypotheses, TravelSettings())      # (pairs, orders)
 """
 
-# Numba infers the types of the kernel; annotations would not be read by it.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -27,10 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.compare.jit import in_parallel, inner, kernel
-from mtgauge.compare.kernels import solve_range
+from mtgauge.compare.kernels import call
 from mtgauge.compare.matrices import Matrices
-from mtgauge.compare.products import dot_four
+from mtgauge.compare.threads import in_parallel
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -55,182 +51,6 @@ class Problem:
     distance: Float
     left: Float
     right: Float
-
-
-@inner
-def _local(words, start, end, names, found, out):
-    """Number the words of a text by first appearance; returns how many there are by now."""
-    for k in range(start, end):
-        at = 0
-        while at < found and names[at] != words[k]:
-            at += 1
-        if at == found:
-            names[found] = words[k]
-            found += 1
-        out[k - start] = at
-    return found
-
-
-@inner
-def _grams(text, size, n, base, keys, grams, found, place, count):
-    """Enter the n-grams of a text into V; a text shorter than n repeats its last word."""
-    listed = max(size - n + 1, 1)
-    for k in range(listed):
-        key = 0
-        for t in range(n):
-            key = key * base + text[min(k + t, size - 1)]
-        at = 0
-        while at < found and keys[at] != key:
-            at += 1
-        if at == found:
-            keys[at] = key
-            for t in range(n):
-                grams[at, t] = text[min(k + t, size - 1)]
-            found += 1
-        place[at] = (k + 1) / listed
-        count[at] += 1
-    return found
-
-
-@inner
-def _whole(size, mass, total, whole):
-    """Shares of a mass as whole numbers that sum to 2^60."""
-    left, greatest = np.int64(_UNITS), 0
-    for i in range(size):
-        whole[i] = np.int64(np.rint(mass[i] / total * _UNITS))
-        left -= whole[i]
-        if whole[i] > whole[greatest]:
-            greatest = i
-    whole[greatest] += left
-
-
-@inner
-def _masses(dots, size, place, count, of_set, mass, whole):
-    """nSIM of one text as whole numbers that sum to 2^60."""
-    total, square = 0.0, 0.0
-    for i in range(size):
-        mass[i] = 0.0
-        weight = min(count[i], 1) if of_set else count[i]
-        total += weight
-    for j in range(size):
-        weight = (min(count[j], 1) if of_set else count[j]) / total
-        if weight > 0:
-            for i in range(size):
-                mass[i] += weight * dots[i * size + j]
-    for j in range(size):
-        square += (min(count[j], 1) if of_set else count[j]) / total * mass[j]
-    norm = np.sqrt(max(square, 0.0))
-    total = 0.0
-    for i in range(size):
-        length = norm * np.sqrt(max(dots[i * size + i], 0.0))
-        similar = mass[i] / length if length > 0 else 0.0
-        mass[i] = np.exp(1.0 if place[i] > 0 else similar)
-        total += mass[i]
-    _whole(size, mass, total, whole)
-
-
-@inner
-def _counted(size, count, grams, n, names, weights, mass, whole):
-    """Mass by count and word weight, as whole numbers that sum to 2^60; equal if all weigh 0."""
-    total = 0.0
-    for i in range(size):
-        mass[i] = 0.0
-        for t in range(n):
-            mass[i] += count[i] * weights[names[grams[i, t]]] / n
-        total += mass[i]
-    if total <= 0.0:
-        for i in range(size):
-            mass[i] = float(count[i])
-            total += mass[i]
-    _whole(size, mass, total, whole)
-
-
-@inner
-def _distances(dots, size, place, other, semantic, order, norms):
-    """From the dot products of n-grams to ground distances, in place."""
-    for i in range(size):
-        norms[i] = np.sqrt(max(dots[i * size + i], 0.0))
-    for i in range(size):
-        for j in range(size):
-            length = norms[i] * norms[j]
-            similar = dots[i * size + j] / length if length > 0 else 0.0
-            apart = 0.0 if i == j else 1.0 - min(max(similar, 0.0), 1.0)
-            moved = _moved(place[i], place[j], other[i], other[j])
-            dots[i * size + j] = semantic * apart + order * moved
-
-
-@inner
-def _moved(place_i, place_j, other_i, other_j):
-    """O_ij: i in the reference against j in the hypothesis; the other way round if that is 0."""
-    moved = 0.0
-    if place_i > 0 and other_j > 0:
-        moved = abs(place_i - other_j)
-    if moved == 0.0 and other_i > 0 and place_j > 0:
-        moved = abs(other_i - place_j)
-    return moved
-
-
-@kernel
-def _problems(table, words, offsets, lefts, rights, lo, hi, orders, semantic, order, of_set, cancel,
-              weights, flat, starts, shapes, left, right, mass_at):  # fmt: skip
-    """The transport problems of pairs lo to hi: costs, shapes and whole-number masses."""
-    longest = 1
-    for p in range(lo, hi):
-        a_size = offsets[lefts[p] + 1] - offsets[lefts[p]]
-        longest = max(longest, a_size + offsets[rights[p] + 1] - offsets[rights[p]])
-    vectors = np.empty((longest, table.shape[1]), table.dtype)
-    g = np.empty((longest, longest))
-    numbers = np.empty((4, longest), np.int64)
-    names, a, b, keys = numbers[0], numbers[1], numbers[2], numbers[3]
-    most = 1  # loops in place of array methods here and below: each takes a second to compile
-    for o in range(len(orders)):
-        most = max(most, orders[o])
-    grams = np.empty((longest, most), np.int64)
-    counts = np.empty((2, longest), np.int64)
-    places, mass = np.empty((2, longest)), np.empty(longest)
-    for p in range(lo, hi):
-        a_size = offsets[lefts[p] + 1] - offsets[lefts[p]]
-        b_size = offsets[rights[p] + 1] - offsets[rights[p]]
-        known = _local(words, offsets[lefts[p]], offsets[lefts[p] + 1], names, 0, a)
-        known = _local(words, offsets[rights[p]], offsets[rights[p] + 1], names, known, b)
-        for i in range(known):
-            for k in range(table.shape[1]):
-                vectors[i, k] = table[names[i], k]
-        for i in range(known):
-            for j in range(i, known, 4):
-                four = dot_four(vectors, i, vectors, j, known - 1)
-                for k in range(min(4, known - j)):
-                    g[i, j + k] = four[k]
-                    g[j + k, i] = four[k]
-        for o in range(len(orders)):
-            n, at = orders[o], (p - lo) * len(orders) + o
-            for side in range(2):
-                for i in range(longest):
-                    counts[side, i] = 0
-                    places[side, i] = 0.0
-            size = _grams(a, a_size, n, known, keys, grams, 0, places[0], counts[0])
-            size = _grams(b, b_size, n, known, keys, grams, size, places[1], counts[1])
-            dots = flat[starts[at] : starts[at] + size * size]
-            for i in range(size):
-                for j in range(size):
-                    total = 0.0
-                    for t in range(n):
-                        total += g[grams[i, t], grams[j, t]]
-                    dots[i * size + j] = total
-            shapes[at, 0] = shapes[at, 1] = size
-            one, other = left[mass_at[at] :], right[mass_at[at] :]
-            if len(weights):
-                _counted(size, counts[0], grams, n, names, weights, mass, one)
-                _counted(size, counts[1], grams, n, names, weights, mass, other)
-            else:
-                _masses(dots, size, places[0], counts[0], of_set, mass, one)
-                _masses(dots, size, places[1], counts[1], of_set, mass, other)
-            _distances(dots, size, places[0], places[1], semantic, order, mass)
-            if cancel:
-                for i in range(size):
-                    common = min(one[i], other[i])
-                    one[i] -= common
-                    other[i] -= common
 
 
 @dataclass
@@ -268,19 +88,19 @@ class _Block:
             np.empty(int(room.sum()), dtype=np.int64),
             np.cumsum(room) - room,
         )
-        _problems(
-            table, words, offsets, lefts, rights, 0, len(lefts), orders, settings.semantic,
-            settings.order, settings.centroid_of_set, settings.cancel,
-            np.empty(0) if weights is None else weights,
+        call(
+            "travel_problems", table, table.shape[1], words, offsets, lefts, rights, 0, len(lefts),
+            orders, len(orders), settings.semantic, settings.order, settings.centroid_of_set,
+            settings.cancel, weights,
             block.costs, block.starts, block.shapes, block.left, block.right, block.mass_at,
         )  # fmt: skip
         return block
 
     def solve(self) -> Float:
-        cost, unused = np.empty(len(self.shapes)), np.empty(0)
-        solve_range(
-            self.costs, self.starts, self.shapes, self.left, self.mass_at,
-            self.right, self.mass_at, 0, len(self.shapes), cost, False, unused, unused,
+        cost = np.empty(len(self.shapes))
+        call(
+            "solve_range", self.costs, self.starts, self.shapes, self.left, self.mass_at,
+            self.right, self.mass_at, 0, len(self.shapes), cost, False, None, None,
         )  # fmt: skip
         return cost / _UNITS
 

@@ -7,7 +7,7 @@
     result.cost                                  # (k,) float64
     transport([[[0.0, 1.0]]], [([1.0], [0.25, 0.75])], flow=True).flow[0]
 
-Every problem is solved on its own by `kernels.solve_range`, on all cores and without the GIL: a
+Every problem is solved on its own by `native/transport.c`, on all cores and without the GIL: a
 result is the same bit for bit in any batch and with any number of threads. Weights are turned
 into whole numbers first (uniform ones exactly, others to 2^-60 of the total mass), so marginals
 hold to about 1e-13 of the total and the cost is exact to the rounding of its last sum.
@@ -26,9 +26,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mtgauge.compare import kernels, products
-from mtgauge.compare.jit import in_parallel
+from mtgauge.compare.kernels import call
 from mtgauge.compare.matrices import Matrices
+from mtgauge.compare.threads import in_parallel
 from mtgauge.errors import UsageError
 
 Float = NDArray[np.float64]
@@ -70,8 +70,8 @@ def transport(
     sent, potentials = np.zeros(size), np.full(len(masses.right), -np.inf)
 
     def run(lo: int, hi: int) -> None:
-        kernels.solve_range(
-            packed.flat, packed.starts, packed.shapes, masses.left, masses.left_at,
+        call(
+            "solve_range", packed.flat, packed.starts, packed.shapes, masses.left, masses.left_at,
             masses.right, masses.right_at, lo, hi, cost, flow, sent, potentials,
         )  # fmt: skip
 
@@ -107,8 +107,8 @@ def relaxed(
     bound = np.empty(len(packed))
 
     def run(lo: int, hi: int) -> None:
-        kernels.relaxed_range(
-            packed.flat, packed.starts, packed.shapes, masses.left, masses.left_at,
+        call(
+            "relaxed_range", packed.flat, packed.starts, packed.shapes, masses.left, masses.left_at,
             masses.right, masses.right_at, lo, hi, bound,
         )  # fmt: skip
 
@@ -142,9 +142,13 @@ def cost_matrices(
     packed = Matrices(np.empty(int(sizes.sum())), shapes)
     if kind == "cosine":
         (x, x_zero), (y, y_zero) = _unit(x), _unit(y)
+    precision = precision_of(x)
 
     def run(lo: int, hi: int) -> None:
-        products.squared_range(x, x_at, lefts, y, y_at, rights, packed.starts, lo, hi, packed.flat)
+        call(
+            f"squared_{precision}", x, x_at, lefts, y, y_at, rights, packed.starts,
+            x.shape[1], lo, hi, packed.flat,
+        )  # fmt: skip
 
     in_parallel(run, sizes * float(x.shape[1]), threads)
     if kind == "euclidean":
@@ -157,6 +161,11 @@ def cost_matrices(
             packed[p][x_zero[x_at[a] : x_at[a + 1]], :] = 1.0
             packed[p][:, y_zero[y_at[b] : y_at[b + 1]]] = 1.0
     return packed
+
+
+def precision_of(x: NDArray[np.floating]) -> str:
+    """How kernels for vectors of this type end."""
+    return "float" if x.dtype == np.float32 else "double"
 
 
 def _unit(x: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:

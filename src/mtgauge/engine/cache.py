@@ -35,6 +35,7 @@ from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray
 
 _SCORING = ("*.py", "data", "text", "encode", "compare", "knowledge", "metrics", "models")
+_COMPILED = frozenset({"__pycache__", ".so", ".dll"})  # made of the sources beside them
 _QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
@@ -156,9 +157,9 @@ def code_fingerprint() -> str:
         for path in sorted(
             file for place in root.glob(pattern) for file in (place, *place.rglob("*"))
         ):
-            if path.suffix == ".py":
+            if path.suffix in (".py", ".c", ".h"):
                 digest.update(path.read_bytes())
-            elif path.is_file() and "__pycache__" not in path.parts:
+            elif path.is_file() and _COMPILED.isdisjoint((*path.parts, path.suffix)):
                 digest.update(_stamp(path).encode())
     return digest.hexdigest()
 

@@ -31,10 +31,6 @@ from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
 from mtgauge.registry import metric
 from mtgauge.text.words import UNSPACED_LANGUAGES
 
-# Below this many pairs sacrebleu's own search (about 3 ms a pair) ends before the compiled one,
-# some 30 times as fast, has been compiled or loaded. The numbers are the same.
-_COMPILED_FROM = 1000
-_LONG = 150  # words: sacrebleu needs seconds per pair where one side has more
 _TERCOM_KNOWS = frozenset({"zh", "yue", "ja"})  # unspaced languages with rules in Tercom
 
 
@@ -113,10 +109,8 @@ class Ter(WordMetric):
         # sacrebleu applies Tercom's rules to references twice; `normalized` is not idempotent
         right = [split(" ".join(refs[0])) for refs in once]
         size = np.array([len(words) for words in right], dtype=np.float64)[each.of]
-        long = max(map(len, (*left, *right)), default=0) > _LONG
-        count = _compiled_edits if long or len(left) >= _COMPILED_FROM else _edits
         edits = np.full(len(work.hypotheses), np.inf)
-        np.minimum.at(edits, each.owner, count(left, right, each.of))
+        np.minimum.at(edits, each.owner, _edits(left, right, each.of))
         length = np.bincount(each.owner, weights=size) / np.bincount(each.owner)
         return np.column_stack([edits, length])[work.rows]
 
@@ -137,20 +131,12 @@ class Ter(WordMetric):
 
 
 def _edits(left: list[Words], right: list[Words], of: Ints) -> Ints:
-    from sacrebleu.metrics.lib_ter import translation_edit_rate
-
-    pairs = zip(left, of.tolist(), strict=True)
-    return np.array([translation_edit_rate(words, right[k])[0] for words, k in pairs])
-
-
-def _compiled_edits(left: list[Words], right: list[Words], of: Ints) -> Ints:
-    """The same numbers; see compare/shifts.py."""
+    """Edits that turn left[i] into right[of[i]]."""
     from mtgauge.compare.shifts import all_edits
 
     texts = [*left, *right]
     number: dict[str, int] = {}
     words = [number.setdefault(word, len(number)) for text in texts for word in text]
-    start = np.cumsum([0, *(len(text) for text in texts)])
+    start = np.cumsum([0, *(len(text) for text in texts)], dtype=np.int64)
     numbers = np.array(words, dtype=np.int64)
-    found: Ints = all_edits(numbers, start, np.arange(len(left)), of + len(left))
-    return found
+    return all_edits(numbers, start, np.arange(len(left), dtype=np.int64), of + len(left))
