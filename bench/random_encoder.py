@@ -64,7 +64,7 @@ def int8_of(folder: Path, out: Path) -> None:
     from transformers import BertModel
 
     from mtgauge.encode.model_folder import fingerprint
-    from mtgauge.train.nets.transformer import Encoder, Shape
+    from mtgauge.encode.transformer import Encoder, Shape
     from mtgauge.train.onnx.graph import encoder_graph
     from mtgauge.train.onnx.int8 import sample_inputs
 
