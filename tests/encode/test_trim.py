@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtgauge.encode.trim import read_varint, _varint, keep_outputs
+from mtgauge.encode.trim import _varint, keep_outputs, read_varint
 from tiny_models import LAYERS, encoder_folders
 
 

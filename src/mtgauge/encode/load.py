@@ -29,7 +29,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 @dataclasses.dataclass(frozen=True)
 class EncoderSettings:
-    device: str = "auto"  # auto, cpu, cuda, cuda:N, mps (hub models only)
+    device: str = "auto"  # auto, cpu, cuda, cuda:N, mps; auto: embedded models on the CPU
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     cache: str | None = None  # folder of the disk cache; None: no disk cache
     cache_gb: float = 4.0  # oldest vectors are dropped beyond this size
@@ -99,6 +99,11 @@ def load_encoder(spec: str) -> Encoder:
 def _token_encoder(spec: str) -> Encoder:
     folder = model_folder(spec, "encoder")
     if folder is not None:
+        if _settings.device not in ("auto", "cpu"):
+            from mtgauge.encode.tokens.restored import RestoredEncoder, restorable
+
+            if restorable(folder):
+                return RestoredEncoder(folder, _settings)
         from mtgauge.encode.tokens.embedded import OnnxEncoder
 
         return OnnxEncoder(folder, _settings)
