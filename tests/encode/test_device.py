@@ -112,7 +112,10 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
     assert_same(encoder.encode_in_place(TEXTS, 2), expected)
 
 
-def test_a_disk_cache_wants_to_see_the_vectors(tmp_path: Path) -> None:
+def test_a_disk_cache_wants_to_see_the_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_memory", lambda _: 80 * 2**30)
     encoder = hub(cache=str(tmp_path))
     encoder.place = device.Place("cuda", "bfloat16")
     assert not encoder.stays
@@ -121,6 +124,8 @@ def test_a_disk_cache_wants_to_see_the_vectors(tmp_path: Path) -> None:
     encoder.place = device.Place("cuda", "bfloat16")
     assert encoder.stays
     assert (encoder.window, encoder.ahead) == (device.WINDOW, device.AHEAD)
+    monkeypatch.setattr(device, "_memory", lambda _: 8 * 2**30)
+    assert encoder.window == device.WINDOW // 4
 
 
 def test_units_are_made_where_the_vectors_are() -> None:
@@ -148,7 +153,7 @@ def pairs(n: int) -> Segments:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_metrics_score_alike(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "WINDOW", 7)
+    monkeypatch.setattr(device, "WINDOW", 4 * 7)
     name, _, options = spec.partition(":")
     batch = pairs(25)
 

@@ -45,7 +45,7 @@ def _tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         )
         if request.param == "device":  # torch's CPU stands for a GPU: vectors stay in its blocks
             monkeypatch.setattr(encoder, "stays", True)
-            monkeypatch.setattr(device, "WINDOW", 3)
+            monkeypatch.setattr(device, "WINDOW", 4 * 3)
         monkeypatch.setattr(
             fluency, "HubLanguageModel", lambda spec, s: model(str(folders["fluency"][1]), s)
         )

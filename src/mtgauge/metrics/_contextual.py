@@ -59,6 +59,10 @@ class ContextualMetric(PresetMetric):
     def uses_device(self) -> bool:
         return not self.encoder.startswith("static:")
 
+    @property
+    def window(self) -> int:
+        return self.model.window if self.model.stays else 0
+
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
         warn_of_language(self.name, self.model, task, self.side)
@@ -90,8 +94,9 @@ class ContextualMetric(PresetMetric):
         """(left, right) texts as the encoder sees them, and the segment that each belongs to."""
         clean = cleaner(self.options, self.model.lowercase)
         lefts, owner = compared_with(self.name, batch, self.side)
+        known = {text: clean(text) for text in dict.fromkeys(lefts)}  # systems share them
         rights = (batch.hypotheses[i] for i in owner.tolist())
-        return [(clean(x), clean(y)) for x, y in zip(lefts, rights, strict=True)], owner
+        return [(known[x], clean(y)) for x, y in zip(lefts, rights, strict=True)], owner
 
     def score_pairs(self, pairs: list[tuple[str, str]], batch: Segments) -> FloatArray:
         """(p, k) scores of distinct pairs, window by window."""

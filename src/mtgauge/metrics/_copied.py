@@ -38,7 +38,7 @@ def copied_share(sources: Sequence[str], hypotheses: Sequence[str]) -> FloatArra
         else:
             words = _WORD.findall(hypothesis)
             copied = sum(
-                w.lower() in known[source] or (_caseless(w) and w in source) for w in words
+                w.lower() in known[source] or (w in source and _caseless(w)) for w in words
             )
         if words:
             shares[i] = copied / len(words)
@@ -46,4 +46,4 @@ def copied_share(sources: Sequence[str], hypotheses: Sequence[str]) -> FloatArra
 
 
 def _caseless(word: str) -> bool:
-    return not word.isascii() and word.lower() == word.upper()
+    return word.lower() == word.upper()

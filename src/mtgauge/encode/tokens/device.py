@@ -9,8 +9,8 @@ there (`compare/device.py`): a metric is written once for both. What knows nothi
 for `vectors`, which come through pinned memory, in half precision where the model computes in it.
 
 A batch goes to the device as one flat row of token ids (`Ragged`), and nothing waits for the
-result: while a window of texts is encoded, this process tokenises the next one. Spans and word
-begins are looked up only if someone asks, since they cost as much as the tokenizer itself.
+result: while a window of texts is encoded, this process tokenises the next one (`by_word.py`).
+Spans and word begins are looked up only if someone asks.
 
 `beside(tokens)` is for a thread that compares while another one encodes: a stream of its own,
 which waits for those vectors alone.
@@ -18,9 +18,9 @@ which waits for those vectors alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +30,18 @@ from numpy.typing import NDArray
 from mtgauge.encode.batches import run_batches
 from mtgauge.encode.hub import Place
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
-from mtgauge.encode.tokens.embedded import spans_of, word_begins, words_of
+from mtgauge.encode.tokens.by_word import ByWord, cuts_at_spaces
 from mtgauge.encode.tokens.encoder import ALIKE, BoolArray, Encoder, Tokens, TokenVectors, Vectors
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
     from torch import Tensor
 
     from mtgauge.encode.transformer import Ragged
 
-WINDOW = 4096  # pairs at a time: enough to fill a GPU, few enough for its memory
+Edges = tuple[list[int], list[int]]  # ids of the special tokens before and after a text
+WINDOW = 8192  # pairs at a time: enough to keep a GPU busy, a few gigabytes of vectors
+LARGE = 32 * 2**30  # bytes; a device with less memory gets a quarter at a time
 AHEAD = 2  # windows that wait for their comparison while the next one is encoded
 TOKENS = 65536  # in a batch
 
@@ -47,29 +49,39 @@ TOKENS = 65536  # in a batch
 class LeanTokens(Tokens):
     """Tokens whose spans and word begins are looked up if someone asks."""
 
-    def __init__(self, encodings: Sequence[Encoding], edges: tuple[int, int]) -> None:
-        lengths = np.fromiter(map(len, encodings), np.int64, len(encodings))
-        offsets = offsets_of(lengths)
-        ids = np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int64, int(offsets[-1]))
+    def __init__(
+        self,
+        offsets: IntArray,
+        ids: IntArray,
+        truncated: BoolArray,
+        edges: Edges,
+        whole: Callable[[], Tokens],
+    ) -> None:
+        lengths = np.diff(offsets)
         place = ranges(np.zeros_like(lengths), lengths)
-        before, after = edges
+        before, after = map(len, edges)
         special = (place < before) | (place >= np.repeat(lengths - after, lengths))
-        truncated = np.array([bool(e.overflowing) for e in encodings], dtype=bool)
         self.__dict__.update(offsets=offsets, ids=ids, special=special, truncated=truncated)
-        self.__dict__["encodings"] = encodings
+        self.__dict__["find"] = whole
 
     @cached_property
+    def whole(self) -> Tokens:
+        found: Tokens = self.__dict__["find"]()
+        return found
+
+    @property
     def first(self) -> BoolArray:
-        return word_begins(words_of(self.__dict__["encodings"], len(self.ids)), self.offsets)
+        return self.whole.first
 
-    @cached_property
+    @property
     def spans(self) -> IntArray:
-        return spans_of(self.__dict__["encodings"], len(self.ids))
+        return self.whole.spans
 
 
 class DeviceTokens(TokenVectors):
     """Tokens whose vectors are on a device; `ready` is the event after which they are there."""
 
+    tokens: Tokens
     block: Tensor
     half: bool  # whether the model computes in half precision
     ready: Any
@@ -79,15 +91,13 @@ class DeviceTokens(TokenVectors):
         self.__dict__.update(same, left_out=0, tokens=tokens)
         self.__dict__.update(block=block, half=half, ready=_mark(block))
 
-    @cached_property
+    @property
     def first(self) -> BoolArray:
-        found: BoolArray = self.__dict__["tokens"].first
-        return found
+        return self.tokens.first
 
-    @cached_property
+    @property
     def spans(self) -> IntArray:
-        found: IntArray = self.__dict__["tokens"].spans
-        return found
+        return self.tokens.spans
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -101,7 +111,7 @@ class DeviceTokens(TokenVectors):
             return self
         with torch.inference_mode():
             self.block[:, -last:].neg_()
-        return DeviceTokens(self.__dict__["tokens"], self.block, self.half)
+        return DeviceTokens(self.tokens, self.block, self.half)
 
 
 class DeviceEncoder(Encoder):
@@ -120,32 +130,49 @@ class DeviceEncoder(Encoder):
         raise NotImplementedError
 
     @cached_property
-    def stays(self) -> bool:
+    def stays(self) -> bool:  # type: ignore[override]
         """Whether vectors stay where they are; a disk cache wants to see them."""
         return self.place.device != "cpu" and self.settings.cache is None
 
     @property
     def window(self) -> int:  # type: ignore[override]
-        return WINDOW if self.stays else Encoder.window
+        if not self.stays:
+            return Encoder.window
+        return WINDOW if _memory(self.place.device) >= LARGE else WINDOW // 4
 
     @property
     def ahead(self) -> int:  # type: ignore[override]
         return AHEAD if self.stays else Encoder.ahead
 
     @cached_property
-    def _edges(self) -> tuple[int, int] | None:
-        """How many special tokens stand before and after a text; None: they stand elsewhere."""
+    def _edges(self) -> Edges | None:
+        """The special tokens before and after every text; None: they stand elsewhere."""
         if self.backend is None:
             return None
-        mask = list(self.backend.encode("a a").special_tokens_mask)
-        before, after = mask.index(0), mask[::-1].index(0)
-        return None if any(mask[before : len(mask) - after]) else (before, after)
+        one = self.backend.encode("a a")
+        mask = list(one.special_tokens_mask)
+        before, after = mask.index(0), len(mask) - mask[::-1].index(0)
+        return None if any(mask[before:after]) else (one.ids[:before], one.ids[after:])
+
+    @cached_property
+    def _by_word(self) -> ByWord | None:
+        if self.backend is None or self._edges is None or not cuts_at_spaces(self.backend):
+            return None
+        return ByWord(self.backend, *self._edges, self.max_length)
 
     def tokenize_lean(self, texts: Sequence[str]) -> Tokens:
-        backend = self.backend
-        if backend is None or self._edges is None:
+        """As `tokenize`, but what is seldom asked for is looked up when it is."""
+        backend, edges = self.backend, self._edges
+        if backend is None or edges is None:
             return self.tokenize(texts)
-        return LeanTokens(backend.encode_batch(list(texts)), self._edges)
+        whole = partial(self.tokenize, texts)
+        if self._by_word is not None:
+            return LeanTokens(*self._by_word(texts), edges, whole)
+        encodings = backend.encode_batch_fast(list(texts))
+        offsets = offsets_of([len(e) for e in encodings])
+        ids = np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int64, int(offsets[-1]))
+        cut = np.array([bool(e.overflowing) for e in encodings], dtype=bool)
+        return LeanTokens(offsets, ids, cut, edges, whole)
 
     def encode_in_place(
         self, texts: Sequence[str], layer: int | tuple[int, ...] = -1, lang: str | None = None
@@ -239,6 +266,16 @@ def _mark(block: Tensor) -> Any:
     import torch
 
     return torch.cuda.current_stream(block.device).record_event()
+
+
+@cache
+def _memory(device: str) -> int:
+    """Bytes of a GPU; 0 of another device."""
+    if not device.startswith("cuda"):
+        return 0
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).total_memory)
 
 
 @cache

@@ -44,28 +44,19 @@ def pack(encodings: Sequence[Encoding]) -> Tokens:
     total = int(offsets[-1])
     flat = chain.from_iterable
     ids = np.fromiter(flat(e.ids for e in encodings), np.int64, total)
+    spans = np.fromiter(flat(flat(e.offsets for e in encodings)), np.int64, 2 * total)
     special = np.fromiter(flat(e.special_tokens_mask for e in encodings), bool, total)
+    # A special token belongs to no word: None, which as a float is not a number, and so differs
+    # from its neighbours.
+    words = np.fromiter(flat(e.word_ids for e in encodings), np.float64, total)
     return Tokens(
         offsets,
         ids,
-        spans_of(encodings, total),
-        word_begins(words_of(encodings, total), offsets),
+        spans.reshape(total, 2),
+        word_begins(words, offsets),
         special,
         np.array([bool(e.overflowing) for e in encodings], dtype=bool),
     )
-
-
-def spans_of(encodings: Sequence[Encoding], total: int) -> IntArray:
-    """Characters of each of `total` tokens in its text."""
-    flat = chain.from_iterable
-    spans = np.fromiter(flat(flat(e.offsets for e in encodings)), np.int64, 2 * total)
-    return spans.reshape(total, 2)
-
-
-def words_of(encodings: Sequence[Encoding], total: int) -> NDArray[np.float64]:
-    """The number of each token's word; a special token belongs to none: None, which as a float is
-    not a number, and so differs from its neighbours."""
-    return np.fromiter(chain.from_iterable(e.word_ids for e in encodings), np.float64, total)
 
 
 def word_begins(words: NDArray[Any], offsets: IntArray) -> BoolArray:

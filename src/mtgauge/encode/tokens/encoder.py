@@ -93,6 +93,7 @@ class Encoder:
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
     parallel: int = 1  # batches at a time
+    stays: bool = False  # whether vectors stay on the device that made them (`device.py`)
     window: int = 1024  # pairs of texts that a metric encodes at a time
     ahead: int = 1  # windows that may wait for their comparison meanwhile
 
@@ -175,7 +176,7 @@ class Encoder:
     def encode_in_place(
         self, texts: Sequence[str], layer: int | tuple[int, ...] = -1, lang: str | None = None
     ) -> TokenVectors:
-        """As `encode`, but vectors may stay on the device that made them (`device.py`)."""
+        """As `encode`; where `stays` says so, vectors are left on the device."""
         return self.encode(texts, layer, lang)
 
     def resolve(self, layer: int | tuple[int, ...]) -> tuple[int, ...]:
