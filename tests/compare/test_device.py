@@ -17,8 +17,8 @@ def test_means_of_best_matches(numbers: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(device, "NUMBERS", numbers)
     rng = np.random.default_rng(2)
     sides, weighed = [], []
-    for texts in (9, 14):
-        offsets = offsets_of(rng.integers(1, 12, texts))
+    for number in (9, 14):
+        offsets = offsets_of(rng.integers(1, 12, number))
         vectors = rng.normal(size=(offsets[-1], 16)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         weighed.append((vectors, offsets, rng.random(offsets[-1])))

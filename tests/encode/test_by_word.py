@@ -29,7 +29,7 @@ def embedded() -> Tokenizer:
     return read_tokenizer(shipped("encoder") / "tokenizer.json")
 
 
-def bert(normaliser: object = None) -> Tokenizer:
+def bert(normaliser: normalizers.Normalizer | None = None) -> Tokenizer:
     tokenizer = bert_tokenizer()
     tokenizer.normalizer = normaliser or normalizers.BertNormalizer()
     return tokenizer

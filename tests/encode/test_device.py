@@ -22,7 +22,10 @@ from onnx import numpy_helper
 from mtgauge import encode
 from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings
-from mtgauge.encode.onnx_weights import read_graph, read_weights
+from mtgauge.encode.hub import Place
+from mtgauge.encode.lm import OnnxLanguageModel, mean_scores
+from mtgauge.encode.lm_restored import RestoredLanguageModel
+from mtgauge.encode.onnx_weights import read_graph, read_weights, restorable
 from mtgauge.encode.remap import maps
 from mtgauge.encode.tokens import device
 from mtgauge.encode.tokens.device import DeviceEncoder, DeviceTokens
@@ -30,7 +33,7 @@ from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.hub import HubEncoder
 from mtgauge.encode.tokens.packed import packs
-from mtgauge.encode.tokens.restored import RestoredEncoder, restorable
+from mtgauge.encode.tokens.restored import RestoredEncoder
 from mtgauge.encode.tokens.units import DeviceUnits, Units, build, keep
 from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray
@@ -108,7 +111,7 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
             raise torch.OutOfMemoryError
         return states(batch, *rest)
 
-    encoder.states = small  # type: ignore[method-assign]
+    encoder.states = small  # type: ignore[method-assign, assignment]
     assert_same(encoder.encode_in_place(TEXTS, 2), expected)
 
 
@@ -117,11 +120,11 @@ def test_a_disk_cache_wants_to_see_the_vectors(
 ) -> None:
     monkeypatch.setattr(device, "_memory", lambda _: 80 * 2**30)
     encoder = hub(cache=str(tmp_path))
-    encoder.place = device.Place("cuda", "bfloat16")
+    encoder.place = Place("cuda", "bfloat16")
     assert not encoder.stays
     assert encoder.window == 1024
     encoder = hub()
-    encoder.place = device.Place("cuda", "bfloat16")
+    encoder.place = Place("cuda", "bfloat16")
     assert encoder.stays
     assert (encoder.window, encoder.ahead) == (device.WINDOW, device.AHEAD)
     monkeypatch.setattr(device, "_memory", lambda _: 8 * 2**30)
@@ -302,6 +305,21 @@ def test_which_folder_runs_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
             assert not isinstance(encode.load_encoder("embedded"), RestoredEncoder)
 
 
+@pytest.mark.parametrize("given", [None, SENTENCES[::-1]])
+def test_the_embedded_language_model_in_torch(given: list[str] | None) -> None:
+    folder, settings = shipped("fluency"), EncoderSettings(device="cpu")
+    exact, other = OnnxLanguageModel(folder, settings), RestoredLanguageModel(folder, settings)
+    texts = [*SENTENCES, "", "It rains. " * 200]
+    if given is not None:
+        given = [*given, "", "Es regnet. " * 200]
+    expected, offsets = exact.logprobs(texts, given=given)
+    found, found_offsets = other.logprobs(texts, given=given)
+    np.testing.assert_array_equal(found_offsets, offsets)
+    means, wanted = (mean_scores(x, offsets) for x in (found, expected))
+    np.testing.assert_allclose(means, wanted, atol=0.1)  # nats per piece: 8 bits against whole
+    assert other.dtype == "float32"
+
+
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
@@ -319,6 +337,8 @@ def test_what_a_gpu_needs_is_said_plainly(
     lacking(monkeypatch)
     with encode.load.configured(device="cuda"), pytest.raises(ResourceError, match=message):
         encode.load_encoder("embedded")
+    with encode.load.configured(device="cuda"), pytest.raises(ResourceError, match=message):
+        encode.load_language_model("embedded")
 
 
 def test_a_file_that_is_no_network_of_ours(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
@@ -99,17 +100,23 @@ def load_encoder(spec: str) -> Encoder:
 def _token_encoder(spec: str) -> Encoder:
     folder = model_folder(spec, "encoder")
     if folder is not None:
-        if _settings.device not in ("auto", "cpu"):
-            from mtgauge.encode.tokens.restored import RestoredEncoder, restorable
+        if _in_torch(folder):
+            from mtgauge.encode.tokens.restored import RestoredEncoder
 
-            if restorable(folder):
-                return RestoredEncoder(folder, _settings)
+            return RestoredEncoder(folder, _settings)
         from mtgauge.encode.tokens.embedded import OnnxEncoder
 
         return OnnxEncoder(folder, _settings)
     from mtgauge.encode.tokens.hub import HubEncoder
 
     return HubEncoder(spec, _settings)
+
+
+def _in_torch(folder: Path) -> bool:
+    """Whether a model that onnxruntime runs on the CPU is to run on a GPU, and can in torch."""
+    from mtgauge.encode.onnx_weights import restorable
+
+    return _settings.device not in ("auto", "cpu") and restorable(folder)
 
 
 @lru_cache(maxsize=4)
@@ -123,6 +130,10 @@ def load_language_model(spec: str) -> LanguageModel:
 def _language_model(spec: str) -> LanguageModel:
     folder = model_folder(spec, "fluency")
     if folder is not None:
+        if _in_torch(folder):
+            from mtgauge.encode.lm_restored import RestoredLanguageModel
+
+            return RestoredLanguageModel(folder, _settings)
         from mtgauge.encode.lm import OnnxLanguageModel
 
         return OnnxLanguageModel(folder, _settings)

@@ -1,8 +1,7 @@
 """Weights of the networks that `mtgauge train export` wrote, read back from their ONNX file.
 
-    nodes, tables = read_graph(Path("models/encoder/model.onnx"))
-    weights, sizes = weights_of(nodes, tables, causal=False)
-    Encoder(Shape(**sizes)).load_state_dict(...)
+    network = restored(Path("models/encoder/model.onnx"), Encoder)
+    network = restored(Path("models/fluency/model.onnx"), Causal)
 
 Weights stand where `train/onnx/graph.py` put them, and are unpacked from 8 bits. The file is read
 as `trim.py` reads it, so the package onnx is not needed to run the embedded encoder in torch.
@@ -14,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from numpy.typing import NDArray
 from mtgauge.encode.trim import GRAPH, INPUTS, NODE, fields, read_varint, texts
 from mtgauge.errors import ResourceError
 
+if TYPE_CHECKING:
+    from mtgauge.encode.transformer import Causal, Encoder
+
+Network = TypeVar("Network", "Encoder", "Causal")
 Float = NDArray[np.float32]
 Tables = dict[str, NDArray[np.generic]]
 INITIALIZER = 5  # of a graph
@@ -60,6 +64,26 @@ def read_weights(path: Path, *, causal: bool) -> tuple[dict[str, Float], dict[st
             f"{path} was not written by `mtgauge train export --kind {name}` ({error!r}): start "
             "from the model's torch weights instead."
         ) from None
+
+
+def restored(path: Path, kind: type[Network]) -> Network:
+    """The network of an ONNX file in torch: it gives what onnxruntime gives, up to rounding."""
+    import torch
+
+    from mtgauge.encode.transformer import Causal, Shape
+
+    weights, sizes = read_weights(path, causal=issubclass(kind, Causal))
+    network = kind(Shape(**sizes))
+    network.load_state_dict({name: torch.from_numpy(w.copy()) for name, w in weights.items()})
+    return network.eval()
+
+
+def restorable(folder: Path) -> bool:
+    """Whether the folder's network is one of ours, whose weights can be read back."""
+    if not (folder / "model.onnx").is_file():
+        return False
+    nodes, tables = read_graph(folder / "model.onnx")
+    return "pieces.w" in tables and any(n.kind == "MultiHeadAttention" for n in nodes)
 
 
 def weights_of(

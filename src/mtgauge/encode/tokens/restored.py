@@ -19,7 +19,7 @@ import numpy as np
 
 from mtgauge.encode import hub
 from mtgauge.encode.load import EncoderSettings
-from mtgauge.encode.onnx_weights import read_graph, read_weights
+from mtgauge.encode.onnx_weights import restored
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.tokens.device import TOKENS, DeviceEncoder, fetched, upload
 from mtgauge.encode.tokens.embedded import OnnxEncoder
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mtgauge.encode.transformer import Encoder, Ragged
-
-
-def restorable(folder: Path) -> bool:
-    """Whether the folder's network is one of ours, whose weights can be read back."""
-    if not (folder / "model.onnx").is_file():
-        return False
-    nodes, tables = read_graph(folder / "model.onnx")
-    return "pieces.w" in tables and any(n.kind == "MultiHeadAttention" for n in nodes)
 
 
 class RestoredEncoder(DeviceEncoder, OnnxEncoder):
@@ -57,12 +49,10 @@ class RestoredEncoder(DeviceEncoder, OnnxEncoder):
     def network(self) -> Encoder:
         import torch
 
-        from mtgauge.encode.transformer import Encoder, Shape
+        from mtgauge.encode.transformer import Encoder
 
-        weights, sizes = read_weights(self.model.folder / "model.onnx", causal=False)
-        network = Encoder(Shape(**sizes))
-        network.load_state_dict({k: torch.from_numpy(w.copy()) for k, w in weights.items()})
-        return network.to(self.place.device, getattr(torch, self.place.dtype)).eval()
+        network = restored(self.model.folder / "model.onnx", Encoder)
+        return network.to(self.place.device, getattr(torch, self.place.dtype))
 
     def states(self, batch: Ragged, layers: tuple[int, ...], lang: str | None) -> list[Tensor]:
         found = self.network(batch, depth=max(layers))

@@ -12,11 +12,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-import torch
 from torch import Tensor
 
-from mtgauge.encode.onnx_weights import read_weights
-from mtgauge.encode.transformer import Causal, Encoder, Shape
+from mtgauge.encode.onnx_weights import restored
+from mtgauge.encode.transformer import Causal, Encoder
 from mtgauge.errors import ResourceError
 from mtgauge.train.nets.weights import load_rows, load_weights
 
@@ -27,7 +26,7 @@ STUDENT = "encoder."  # prefix of the encoder among the weights of its training
 def load_encoder(path: Path) -> Encoder:
     """An encoder from an ONNX file, or from the safetensors of its training."""
     if path.suffix == ".onnx":
-        return _from_onnx(path, Encoder)
+        return restored(path, Encoder)
     weights, shape = load_weights(path)
     own = {k.removeprefix(STUDENT): v for k, v in weights.items() if k.startswith(STUDENT)}
     return _filled(Encoder(shape), own, path)
@@ -36,7 +35,7 @@ def load_encoder(path: Path) -> Encoder:
 def load_causal(path: Path) -> Causal:
     """A language model from an ONNX file, or from the safetensors of its training."""
     if path.suffix == ".onnx":
-        return _from_onnx(path, Causal)
+        return restored(path, Causal)
     weights, shape = load_weights(path)
     return _filled(Causal(shape), weights, path)
 
@@ -55,9 +54,3 @@ def student_weights(path: Path) -> dict[str, Tensor]:
         return load_weights(path)[0]
     alone = load_rows([path]) if path.suffix == ".npz" else load_encoder(path).state_dict()
     return {STUDENT + name: value for name, value in alone.items()}
-
-
-def _from_onnx(path: Path, kind: type[Model]) -> Model:
-    weights, sizes = read_weights(path, causal=kind is Causal)
-    model = kind(Shape(**sizes))
-    return _filled(model, {k: torch.from_numpy(w.copy()) for k, w in weights.items()}, path)
