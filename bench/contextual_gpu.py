@@ -281,8 +281,6 @@ def hub(folder: str, peak: float, args: argparse.Namespace) -> None:
                 f"{metric.name}, {args.size} size from the hub", metric, batch, peak, args
             )
             deviation(metric, model, batch, rows)
-        if args.transport:
-            hidden_transport(folder, batch, args)
 
 
 def embedded(peak: float, args: argparse.Namespace) -> None:
@@ -313,12 +311,15 @@ def main() -> None:
     peak = matrix_peak(args.device, 8192 if args.device == "cuda" else 1024)
     print(f"bfloat16 peak, measured: {peak / 1e12:.1f} TFLOP/s")
     configure(device=args.device, dtype="bfloat16", memory_gb=0.0)
-    if args.only != "embedded":
-        with tempfile.TemporaryDirectory() as folder:
-            random_bert(Path(folder), args.size)
+    with tempfile.TemporaryDirectory() as folder:
+        random_bert(Path(folder), args.size)
+        if args.only != "embedded":
             hub(folder, peak, args)
-    if args.only != "hub":
-        embedded(peak, args)
+        if args.only != "hub":
+            embedded(peak, args)
+        if args.transport:
+            with using(HubEncoder(folder, current_settings())):
+                hidden_transport(folder, batch_of(args.segments, WORDS), args)
 
 
 if __name__ == "__main__":
