@@ -64,7 +64,8 @@ def int8_of(folder: Path, out: Path) -> None:
     from transformers import BertModel
 
     from mtgauge.encode.model_folder import fingerprint
-    from mtgauge.train.nets.transformer import Encoder, Shape
+    from mtgauge.encode.tokens.packed import renamed
+    from mtgauge.encode.transformer import Encoder, Shape
     from mtgauge.train.onnx.graph import encoder_graph
     from mtgauge.train.onnx.int8 import sample_inputs
 
@@ -75,13 +76,15 @@ def int8_of(folder: Path, out: Path) -> None:
         c.vocab_size, c.hidden_size, c.num_hidden_layers, c.num_attention_heads, c.intermediate_size
     )
     encoder = Encoder(shape).eval()
-    encoder.load_state_dict(_renamed(bert.state_dict(), shape.layers, shape.positions))
+    weights = renamed(bert.state_dict(), shape.layers)
+    weights["positions.weight"] = weights["positions.weight"][: shape.positions]
+    encoder.load_state_dict(weights)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     sample = [encoding.ids for encoding in tokenizer.encode_batch(texts(64))]
     peaks = sample_inputs(encoder, sample)
-    weights = {name: x.numpy() for name, x in encoder.state_dict().items()}
+    tables = {name: x.numpy() for name, x in encoder.state_dict().items()}
     out.mkdir()
-    graph = encoder_graph(weights, shape, peaks)
+    graph = encoder_graph(tables, shape, peaks)
     (out / "model.onnx").write_bytes(graph.SerializeToString())
     tokenizer.save(str(out / "tokenizer.json"))
     card = {
@@ -93,34 +96,3 @@ def int8_of(folder: Path, out: Path) -> None:
         "fingerprint": fingerprint(out, "encoder"),
     }
     (out / "card.json").write_text(json.dumps(card), encoding="utf-8")
-
-
-def _renamed(bert: dict, layers: int, positions: int) -> dict:  # type: ignore[type-arg]
-    """BERT's weights by the names of `train.model.Encoder`."""
-    import torch
-
-    table = "embeddings.position_embeddings.weight"
-    found = {
-        "pieces.weight": bert["embeddings.word_embeddings.weight"],
-        "positions.weight": bert[table][:positions]
-        + bert["embeddings.token_type_embeddings.weight"][0],
-    }
-    parts = {"norm": "embeddings.LayerNorm"}
-    for i in range(layers):
-        block, theirs = f"blocks.{i}", f"encoder.layer.{i}"
-        parts |= {
-            f"{block}.out": f"{theirs}.attention.output.dense",
-            f"{block}.norm1": f"{theirs}.attention.output.LayerNorm",
-            f"{block}.up": f"{theirs}.intermediate.dense",
-            f"{block}.down": f"{theirs}.output.dense",
-            f"{block}.norm2": f"{theirs}.output.LayerNorm",
-        }
-    for kind in ("weight", "bias"):
-        found |= {f"{ours}.{kind}": bert[f"{name}.{kind}"] for ours, name in parts.items()}
-        for i in range(layers):
-            heads = [
-                bert[f"encoder.layer.{i}.attention.self.{x}.{kind}"]
-                for x in ("query", "key", "value")
-            ]
-            found[f"blocks.{i}.qkv.{kind}"] = torch.cat(heads)
-    return found

@@ -29,12 +29,12 @@ from torch import Tensor
 from mtgauge import train
 from mtgauge.commands.train.embedded import add_stage
 from mtgauge.commands.train.flags import read
+from mtgauge.encode.transformer import Ragged, attention, log_probability
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded.build import packed_pieces
 from mtgauge.train.embedded.corpus import as_written, pieces_of_types
 from mtgauge.train.embedded.prepare import MARK, load_types
 from mtgauge.train.loop.fit import pick_device
-from mtgauge.train.nets.transformer import Ragged, attention, log_probability
 from mtgauge.train.settings import LanguageModelTraining, StudentRun
 
 BEGIN = 0  # <|endoftext|>

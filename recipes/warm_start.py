@@ -26,9 +26,9 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from mtgauge.encode.transformer import Shape
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK, SEP, Side, pieces_of_types
 from mtgauge.train.embedded.prepare import MARK, load_pieces, load_tokenizer, load_types
-from mtgauge.train.nets.transformer import Shape
 from mtgauge.train.nets.weights import quantise_rows
 
 Float = NDArray[np.float32]

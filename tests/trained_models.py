@@ -10,8 +10,8 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mtgauge.encode.model_folder import fingerprint
+from mtgauge.encode.transformer import Encoder, Shape
 from mtgauge.train.embedded.corpus import with_frame
-from mtgauge.train.nets.transformer import Encoder, Shape
 from mtgauge.train.onnx.graph import encoder_graph
 from mtgauge.train.onnx.int8 import sample_inputs
 

@@ -240,6 +240,11 @@ class Metric:
         """True if it runs on the device that `--device` names."""
         return False
 
+    @property
+    def window(self) -> int:
+        """Pairs of texts that a GPU is given at a time; 0: it takes what comes."""
+        return 0
+
     def check(self) -> None:
         """Refuse options that are out of range, do nothing, or do not go together."""
         options, baseline = self.params(), self.baseline()

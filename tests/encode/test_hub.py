@@ -19,57 +19,9 @@ from mtgauge.encode.hub import maximum_length, place, plain_errors
 from mtgauge.encode.lm import HubLanguageModel
 from mtgauge.encode.tokens.hub import HubEncoder
 from mtgauge.errors import ResourceError
-from tiny_models import bert_tokenizer, encoder_folders, language_model_folders
+from tiny_models import encoder_folders, family, language_model_folders
 
 TEXTS = ["the cat sat on the mat.", "big", ""]
-SPECIAL = {
-    "pad_token": "[PAD]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "unk_token": "[UNK]",
-}
-
-
-def family(tmp_path: Path, name: str) -> Path:
-    """A tiny random model of a family, with the tests' WordPiece tokenizer."""
-    import transformers as hf
-
-    size = bert_tokenizer().get_vocab_size()
-    torch.manual_seed(3)
-    common: dict[str, Any] = {"vocab_size": size, "pad_token_id": 0}
-    long: dict[str, Any] = {
-        "hidden_size": 16,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 2,
-        "intermediate_size": 20,
-        "max_position_embeddings": 40,
-    }
-    models = {
-        "xlm-roberta": lambda: hf.XLMRobertaModel(hf.XLMRobertaConfig(**common, **long)),
-        "mpnet": lambda: hf.MPNetModel(hf.MPNetConfig(**common, **long)),
-        "distilbert": lambda: hf.DistilBertModel(
-            hf.DistilBertConfig(
-                **common, dim=16, n_layers=3, n_heads=2, hidden_dim=20, max_position_embeddings=40
-            )
-        ),
-        "xlm": lambda: hf.XLMModel(
-            hf.XLMConfig(
-                **common,
-                emb_dim=16,
-                n_layers=3,
-                n_heads=2,
-                max_position_embeddings=40,
-                n_langs=2,
-                use_lang_emb=True,
-                lang2id={"en": 0, "de": 1},
-                id2lang={0: "en", 1: "de"},
-            )
-        ),
-    }
-    folder = tmp_path / name
-    models[name]().save_pretrained(folder)
-    hf.PreTrainedTokenizerFast(tokenizer_object=bert_tokenizer(), **SPECIAL).save_pretrained(folder)
-    return folder
 
 
 @pytest.mark.parametrize("name", ["xlm-roberta", "mpnet", "distilbert", "xlm"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtgauge.encode.trim import _read_varint, _varint, keep_outputs
+from mtgauge.encode.trim import _varint, keep_outputs, read_varint
 from tiny_models import LAYERS, encoder_folders
 
 
@@ -86,4 +86,4 @@ def test_inner_graphs_count_as_users() -> None:
 @given(st.integers(0, 2**60))
 def test_numbers_come_back(value: int) -> None:
     written = _varint(value)
-    assert _read_varint(memoryview(written), 0) == (value, len(written))
+    assert read_varint(memoryview(written), 0) == (value, len(written))

@@ -1,8 +1,8 @@
 """The contract of all metrics, for the contextual ones on a tiny model, by both roads.
 
 `test_contract.py` runs them with the embedded models; here `embedded` is the tiny one, as an ONNX
-folder and as a transformers folder. That a better system scores better is not asked of random
-weights.
+folder and as a transformers folder, whose vectors are fetched or stay where they are. That a better
+system scores better is not asked of random weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import test_contract as contract
 from mtgauge import encode, registry
 from mtgauge.data.segments import Segments
 from mtgauge.encode import lm as fluency
-from mtgauge.encode.tokens import hub
+from mtgauge.encode.tokens import device, hub
 from mtgauge.metric import Metric
 from tiny_models import encoder_folders, language_model_folders
 
@@ -31,7 +31,7 @@ PROMISES = [
 ]
 
 
-@pytest.fixture(params=["onnx", "hub"])
+@pytest.fixture(params=["onnx", "hub", "device"])
 def _tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`embedded` means the tiny models."""
     folders = {"encoder": encoder_folders(), "fluency": language_model_folders()}
@@ -43,6 +43,9 @@ def _tiny(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         monkeypatch.setattr(
             hub, "HubEncoder", lambda spec, s: encoder(str(folders["encoder"][1]), s)
         )
+        if request.param == "device":  # torch's CPU stands for a GPU: vectors stay in its blocks
+            monkeypatch.setattr(encoder, "stays", True)
+            monkeypatch.setattr(device, "WINDOW", 4 * 3)
         monkeypatch.setattr(
             fluency, "HubLanguageModel", lambda spec, s: model(str(folders["fluency"][1]), s)
         )

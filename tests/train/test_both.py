@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from mtgauge.cli import main  # noqa: E402
+from mtgauge.encode.transformer import Encoder, Shape  # noqa: E402
 from mtgauge.errors import UsageError  # noqa: E402
 from mtgauge.train.embedded import fixed as f  # noqa: E402
 from mtgauge.train.embedded import objective as o  # noqa: E402
@@ -27,7 +28,6 @@ from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples  # noqa: E402
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher  # noqa: E402
 from mtgauge.train.judged.codes import Coded  # noqa: E402
-from mtgauge.train.nets.transformer import Encoder, Shape  # noqa: E402
 from mtgauge.train.nets.weights import load_weights  # noqa: E402
 from mtgauge.train.settings import Distillation, EncoderTraining  # noqa: E402
 

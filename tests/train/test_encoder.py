@@ -9,13 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from mtgauge.encode.transformer import Encoder, Ragged, Shape  # noqa: E402
 from mtgauge.train.embedded import encoder as e  # noqa: E402
 from mtgauge.train.embedded import objective as o  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
 from mtgauge.train.embedded.corrupt import corrupt, expand, framed  # noqa: E402
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
-from mtgauge.train.nets.transformer import Encoder, Ragged, Shape  # noqa: E402
 from mtgauge.train.nets.weights import load_weights  # noqa: E402
 from mtgauge.train.settings import EncoderTraining  # noqa: E402
 

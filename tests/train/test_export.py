@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
+from mtgauge.encode.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.embedded.corpus import SEP  # noqa: E402
 from mtgauge.train.embedded.encoder import Student  # noqa: E402
 from mtgauge.train.embedded.export import export  # noqa: E402
-from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.nets.weights import save  # noqa: E402
 from mtgauge.train.onnx.restore import load_causal, load_encoder  # noqa: E402
 

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from mtgauge.encode.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.fluency import (  # noqa: E402
     ranked_loss,
@@ -20,7 +21,6 @@ from mtgauge.train.embedded.fluency import (  # noqa: E402
 )
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples  # noqa: E402
-from mtgauge.train.nets.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.onnx.restore import load_causal  # noqa: E402
 from mtgauge.train.settings import LanguageModelTraining  # noqa: E402
 

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from mtgauge.encode.transformer import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.errors import UsageError  # noqa: E402
 from mtgauge.train.embedded import encoder as e  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
@@ -27,7 +28,6 @@ from mtgauge.train.embedded.watch import coded, means_by_file, retrieval  # noqa
 from mtgauge.train.embedded.watch import halves as cut_halves  # noqa: E402
 from mtgauge.train.judged.codes import Book, Coded  # noqa: E402
 from mtgauge.train.judged.rows import read_needed  # noqa: E402
-from mtgauge.train.nets.transformer import Causal, Encoder, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.nets.weights import load_weights  # noqa: E402
 from mtgauge.train.settings import (  # noqa: E402
     ENCODER_LOSSES,

@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mtgauge.encode.tokens.pairs import Packer
+from mtgauge.encode.transformer import Encoder
 from mtgauge.errors import InputError, ResourceError, UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged import rows as judged
@@ -19,7 +20,6 @@ from mtgauge.train.judged.inputs import Inputs, pack
 from mtgauge.train.loop.batching import pearson_by_pair, weighted_error
 from mtgauge.train.metrics.regressor_task import Batch, RegressorTask
 from mtgauge.train.nets.regressor import EmbeddedPairs, HubPairs, Regressor, load_hub
-from mtgauge.train.nets.transformer import Encoder
 from mtgauge.train.onnx.restore import load_encoder
 from trained_models import SHAPE, write_encoder, write_judged
 
@@ -248,7 +248,7 @@ def test_an_absent_view_has_its_own_vector(rows: Coded, packer: Packer) -> None:
 def test_the_embedded_encoder_comes_back_from_its_file(folder: Path) -> None:
     from mtgauge.encode import EncoderSettings
     from mtgauge.encode.tokens.embedded import OnnxEncoder
-    from mtgauge.train.nets.transformer import Ragged
+    from mtgauge.encode.transformer import Ragged
 
     texts = ["the cat sees a dog .", "near"]
     onnx = OnnxEncoder(folder, EncoderSettings())

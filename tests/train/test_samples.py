@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from mtgauge.encode.transformer import Causal, Ragged, Shape  # noqa: E402
 from mtgauge.train.embedded import encoder as e  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.decode import translate  # noqa: E402
@@ -18,7 +19,6 @@ from mtgauge.train.embedded.prepare import load_types  # noqa: E402
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples, _rated, draw, piece_rows  # noqa: E402
 from mtgauge.train.embedded.teacher import Teacher  # noqa: E402
-from mtgauge.train.nets.transformer import Causal, Ragged, Shape  # noqa: E402
 from mtgauge.train.nets.weights import load_weights  # noqa: E402
 from mtgauge.train.settings import EncoderTraining, LanguageModelTraining, Sampling  # noqa: E402
 

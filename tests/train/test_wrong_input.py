@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mtgauge.cli import main  # noqa: E402
-from mtgauge.train.nets.transformer import Causal, Shape  # noqa: E402
+from mtgauge.encode.transformer import Causal, Shape  # noqa: E402
 from mtgauge.train.nets.weights import save  # noqa: E402
 
 TEACH = "teacher --corpus CORPUS --teacher CORPUS/teacher.npz --out OUT.npz"

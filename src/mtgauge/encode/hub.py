@@ -31,13 +31,21 @@ class Place:
 def _torch() -> Any:
     try:
         import torch
+    except ImportError:
+        raise ResourceError(
+            "Hub models, and all models on a GPU, need torch: pip install 'mtgauge[hub]'. The "
+            "embedded models need nothing more on the CPU."
+        ) from None
+    return torch
+
+
+def _need_transformers() -> None:
+    try:
         import transformers  # noqa: F401
     except ImportError:
         raise ResourceError(
-            "Hub models need torch and transformers: pip install 'mtgauge[hub]'. The embedded "
-            "models need neither."
+            "Hub models need transformers: pip install 'mtgauge[hub]'. The embedded models do not."
         ) from None
-    return torch
 
 
 def place(settings: EncoderSettings) -> Place:
@@ -109,7 +117,7 @@ def quiet() -> Iterator[None]:
 
 
 def load_config(spec: str) -> Any:
-    _torch()
+    _need_transformers()
     from transformers import AutoConfig
 
     with plain_errors(spec), quiet():

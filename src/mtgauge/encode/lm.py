@@ -56,6 +56,7 @@ class LanguageModel:
     max_length: int
     languages: tuple[str, ...] = ()
     lowercase: bool = False
+    dtype: str = ""  # what it computes in, where that is not what its file says
     conditional: bool = False  # can score a text given another
     tokens_per_batch: int = 4096
     parallel: int = 1  # batches at a time

@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
@@ -29,7 +30,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 @dataclasses.dataclass(frozen=True)
 class EncoderSettings:
-    device: str = "auto"  # auto, cpu, cuda, cuda:N, mps (hub models only)
+    device: str = "auto"  # auto, cpu, cuda, cuda:N, mps; auto: embedded models on the CPU
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     cache: str | None = None  # folder of the disk cache; None: no disk cache
     cache_gb: float = 4.0  # oldest vectors are dropped beyond this size
@@ -99,12 +100,23 @@ def load_encoder(spec: str) -> Encoder:
 def _token_encoder(spec: str) -> Encoder:
     folder = model_folder(spec, "encoder")
     if folder is not None:
+        if _in_torch(folder):
+            from mtgauge.encode.tokens.restored import RestoredEncoder
+
+            return RestoredEncoder(folder, _settings)
         from mtgauge.encode.tokens.embedded import OnnxEncoder
 
         return OnnxEncoder(folder, _settings)
     from mtgauge.encode.tokens.hub import HubEncoder
 
     return HubEncoder(spec, _settings)
+
+
+def _in_torch(folder: Path) -> bool:
+    """Whether a model that onnxruntime runs on the CPU is to run on a GPU, and can in torch."""
+    from mtgauge.encode.onnx_weights import restorable
+
+    return _settings.device not in ("auto", "cpu") and restorable(folder)
 
 
 @lru_cache(maxsize=4)
@@ -118,6 +130,10 @@ def load_language_model(spec: str) -> LanguageModel:
 def _language_model(spec: str) -> LanguageModel:
     folder = model_folder(spec, "fluency")
     if folder is not None:
+        if _in_torch(folder):
+            from mtgauge.encode.lm_restored import RestoredLanguageModel
+
+            return RestoredLanguageModel(folder, _settings)
         from mtgauge.encode.lm import OnnxLanguageModel
 
         return OnnxLanguageModel(folder, _settings)

@@ -29,7 +29,7 @@ def keep_outputs(model: bytes, names: Collection[str]) -> bytes:
     """The model with the named outputs alone; ValueError if it cannot be read."""
     data = memoryview(model)
     parts: list[bytes | memoryview] = []
-    for field, start, body, end in _fields(data):
+    for field, start, body, end in fields(data):
         if field == GRAPH:
             graph = b"".join(_needed_parts(data[body:end], names))
             parts += [_varint(GRAPH * 8 + _BYTES), _varint(len(graph)), graph]
@@ -42,12 +42,12 @@ def _needed_parts(graph: memoryview, names: Collection[str]) -> list[memoryview]
     """Fields of a graph without other outputs and without nodes that nothing needs."""
     needed = set(names)
     kept: list[memoryview] = []
-    for field, start, body, end in reversed(list(_fields(graph))):
+    for field, start, body, end in reversed(list(fields(graph))):
         content = graph[body:end]
-        if field == OUTPUT and not needed.intersection(_texts(content, NAME)):
+        if field == OUTPUT and not needed.intersection(texts(content, NAME)):
             continue
         if field == NODE:
-            if not needed.intersection(_texts(content, OUTPUTS)):
+            if not needed.intersection(texts(content, OUTPUTS)):
                 continue
             needed.update(_used(content))
         kept.append(graph[start:end])
@@ -56,44 +56,44 @@ def _needed_parts(graph: memoryview, names: Collection[str]) -> list[memoryview]
 
 def _used(node: memoryview) -> set[str]:
     """Names that a node reads, its inner graphs (of If, Loop, Scan) included."""
-    used = set(_texts(node, INPUTS))
-    for field, _, body, end in _fields(node):
+    used = set(texts(node, INPUTS))
+    for field, _, body, end in fields(node):
         if field != ATTRIBUTE:
             continue
         attribute = node[body:end]
-        for inner, _, inner_body, inner_end in _fields(attribute):
+        for inner, _, inner_body, inner_end in fields(attribute):
             if inner in SUBGRAPHS:
                 graph = attribute[inner_body:inner_end]
                 used.update(
                     name
-                    for kind, _, at, until in _fields(graph)
+                    for kind, _, at, until in fields(graph)
                     if kind == NODE
                     for name in _used(graph[at:until])
                 )
     return used
 
 
-def _texts(message: memoryview, wanted: int) -> list[str]:
+def texts(message: memoryview, wanted: int) -> list[str]:
     """All values of a text field."""
     return [
         bytes(message[body:end]).decode("utf-8")
-        for field, _, body, end in _fields(message)
+        for field, _, body, end in fields(message)
         if field == wanted
     ]
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, int, int, int]]:
+def fields(data: memoryview) -> Iterator[tuple[int, int, int, int]]:
     """(field, where its tag starts, where its content starts, where it ends) of a message."""
     at = 0
     while at < len(data):
         start = at
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         kind = tag & 7
         body = at
         if kind == 0:
-            _, end = _read_varint(data, at)
+            _, end = read_varint(data, at)
         elif kind == _BYTES:
-            length, body = _read_varint(data, at)
+            length, body = read_varint(data, at)
             end = body + length
         elif kind in _FIXED:
             end = at + _FIXED[kind]
@@ -105,7 +105,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int, int, int]]:
         at = end
 
 
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+def read_varint(data: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:

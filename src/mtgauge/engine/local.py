@@ -22,7 +22,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
-from mtgauge.engine.places import SHARD, Here, Place
+from mtgauge.engine.places import Here, Place, shard_size
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.slices import by_segments
@@ -124,7 +124,7 @@ def score_corpus(
 
     def batches() -> Iterator[Segments]:
         seen = 0
-        for chunk in corpus.chunks(SHARD):
+        for chunk in corpus.chunks(shard_size(metrics.values())):
             watch.look(chunk.systems, chunk.sources, chunk.references)
             if unescape:
                 chunk = chunk.unescaped()

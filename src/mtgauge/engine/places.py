@@ -38,6 +38,7 @@ from mtgauge.metric import FloatArray
 Engine = Literal["local", "ray"]
 Tables = dict[str, FloatArray]  # rows by spec
 SHARD = 500  # segments; all systems of a segment stand in one shard
+WINDOWS = 4  # of a GPU's in a shard: it waits for its host at the begin and at the end of each
 AHEAD = 3  # shards per worker that are read before the first of them is done
 
 
@@ -125,6 +126,11 @@ def _place(where: Where) -> Place:
     return process_pool(where.workers)
 
 
+def shard_size(metrics: Iterable[Ready]) -> int:
+    """Segments of a shard; more where a metric keeps its vectors on a GPU."""
+    return max([SHARD, *(WINDOWS * ready.metric.window for ready in metrics)])
+
+
 def shards(batch: Segments, size: int = SHARD) -> Iterator[Segments]:
     """A batch in memory, cut into shards."""
     for start in range(0, len(batch), size):
@@ -143,7 +149,7 @@ def rows_of(
     pending: deque[tuple[Segments, Question | None]] = deque()
 
     def wanted() -> Iterator[Segments]:
-        for part in shards(batch):
+        for part in shards(batch, shard_size([ready])):
             question = None if cache is None else cache.ask(ready, part)
             pending.append((part, question))
             yield part if question is None else part.take(question.new)

@@ -7,6 +7,8 @@ A metric compares a left text (the source, or a reference) with a right one (the
 Windows keep the vectors of a large batch from being in memory all at once. Pairs that share a left
 text stand together, so it is encoded in one window only. While the next window is encoded, a worker
 thread makes units of the last one and compares them, so that transport does not hold up a GPU.
+Where the encoder runs on one, vectors stay there (`encode/tokens/device.py`): `units` and `compare`
+are the same.
 
 A subclass states `side` ("source" or "reference"), writes `units` and `compare`, and has the
 options `encoder`, `layer`, `unescape` and `lowercase`. `resolve` settles layer and case.
@@ -15,8 +17,8 @@ options `encoder`, `layer`, `unescape` and `lowercase`. `resolve` settles layer 
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -25,6 +27,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.ragged import IntArray, distinct
 from mtgauge.encode.sentence.encoders import SentenceEncoder
+from mtgauge.encode.tokens.device import DeviceTokens, beside
 from mtgauge.encode.tokens.encoder import Encoder, TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.errors import UsageError
@@ -32,7 +35,6 @@ from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._presets import Case, PresetMetric, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 
-WINDOW = 1024  # pairs
 TOLERANCE = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # by what the encoder computes in
 
 
@@ -56,6 +58,10 @@ class ContextualMetric(PresetMetric):
     @property
     def uses_device(self) -> bool:
         return not self.encoder.startswith("static:")
+
+    @property
+    def window(self) -> int:
+        return self.model.window if self.model.stays else 0
 
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
@@ -88,29 +94,30 @@ class ContextualMetric(PresetMetric):
         """(left, right) texts as the encoder sees them, and the segment that each belongs to."""
         clean = cleaner(self.options, self.model.lowercase)
         lefts, owner = compared_with(self.name, batch, self.side)
+        known = {text: clean(text) for text in dict.fromkeys(lefts)}  # systems share them
         rights = (batch.hypotheses[i] for i in owner.tolist())
-        return [(clean(x), clean(y)) for x, y in zip(lefts, rights, strict=True)], owner
+        return [(known[x], clean(y)) for x, y in zip(lefts, rights, strict=True)], owner
 
     def score_pairs(self, pairs: list[tuple[str, str]], batch: Segments) -> FloatArray:
         """(p, k) scores of distinct pairs, window by window."""
         values = np.empty((len(pairs), len(self.columns)))
         left_lang = batch.source_lang if self.side == "source" else batch.target_lang
         order = np.argsort(distinct([left for left, _ in pairs])[1], kind="stable")
-        running: Future[None] | None = None
+        running: deque[Future[None]] = deque()
+        model = self.model
         with ThreadPoolExecutor(1) as worker:
-            for start in range(0, len(order), WINDOW):
-                window = order[start : start + WINDOW]
+            for start in range(0, len(order), model.window):
+                window = order[start : start + model.window]
                 left, lefts = distinct([pairs[i][0] for i in window])
                 right, rights = distinct([pairs[i][1] for i in window])
                 left_tokens = self.encode_left(left, left_lang)
                 right_tokens = self.encode(right, batch.target_lang)
-                if running is not None:
-                    running.result()
-                running = worker.submit(
-                    self._fill, values, window, left_tokens, lefts, right_tokens, rights, batch.lang
-                )
-            if running is not None:
-                running.result()
+                while len(running) >= model.ahead:
+                    running.popleft().result()
+                todo = values, window, left_tokens, lefts, right_tokens, rights, batch.lang
+                running.append(worker.submit(self._fill, *todo))
+            for each in running:
+                each.result()
         return values
 
     def _fill(
@@ -124,13 +131,13 @@ class ContextualMetric(PresetMetric):
         lang: str | None,
     ) -> None:
         """Scores of one window; a pair with a side that has no unit keeps the worst value."""
-        left = self.units(left_tokens, self.side, lang)
-        right = self.units(right_tokens, "hypothesis", lang)
-        worst = self.empty_pair
-        full = (np.diff(left.offsets)[lefts] > 0) & (np.diff(right.offsets)[rights] > 0)
-        values[window[~full]] = worst
-        if full.any():
-            values[window[full]] = self.compare(left, lefts[full], right, rights[full])
+        with beside(left_tokens, right_tokens):
+            left = self.units(left_tokens, self.side, lang)
+            right = self.units(right_tokens, "hypothesis", lang)
+            full = (np.diff(left.offsets)[lefts] > 0) & (np.diff(right.offsets)[rights] > 0)
+            values[window[~full]] = self.empty_pair
+            if full.any():
+                values[window[full]] = self.compare(left, lefts[full], right, rights[full])
 
     @property
     def empty_pair(self) -> FloatArray:
@@ -163,7 +170,7 @@ class ContextualMetric(PresetMetric):
         return self.last_layer
 
     def encode(self, texts: list[str], lang: str | None) -> TokenVectors:
-        tokens = self.model.encode(texts, self.layers(), lang)
+        tokens = self.model.encode_in_place(texts, self.layers(), lang)
         cut = int(tokens.truncated.sum())
         if cut:
             self.notes["truncated"] += cut
@@ -177,7 +184,9 @@ class ContextualMetric(PresetMetric):
         tokens = self.encode(texts, lang)
         if self.side != "source":
             return tokens
-        return replace(tokens, vectors=self.model.turn(tokens.vectors))
+        if isinstance(tokens, DeviceTokens):
+            return tokens.turned(self.model.turned)
+        return tokens.moved(self.model.turn(tokens.vectors))
 
     def versions(self) -> dict[str, str]:
         """The model, as name@fingerprint, its precision, and how much of a source is turned."""

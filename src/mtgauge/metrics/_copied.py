@@ -20,6 +20,7 @@ import numpy as np
 from mtgauge.metric import FloatArray
 
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORD = re.compile(r"[a-z]+")  # of a text in lower case
 SHORTEST = 4  # letters
 
 
@@ -31,11 +32,15 @@ def copied_share(sources: Sequence[str], hypotheses: Sequence[str]) -> FloatArra
         if source not in known:
             found = _WORD.findall(source)
             known[source] = {w for w in found if len(w) >= SHORTEST and w[0].islower()}
-        words = _WORD.findall(hypothesis)
-        if words:
+        if hypothesis.isascii():  # every letter has a case: the quick way is right, and usual
+            words = _ASCII_WORD.findall(hypothesis.lower())
+            copied = sum(map(known[source].__contains__, words))
+        else:
+            words = _WORD.findall(hypothesis)
             copied = sum(
-                w.lower() in known[source] or (_caseless(w) and w in source) for w in words
+                w.lower() in known[source] or (w in source and _caseless(w)) for w in words
             )
+        if words:
             shares[i] = copied / len(words)
     return shares
 

@@ -151,7 +151,8 @@ class LanguageModelTerm:
         return published(means, tokens, self.options.lm_form), (scored > 0) & filled
 
     def versions(self) -> dict[str, str]:
-        return {"language_model": model_label(self.model.name, self.model.fingerprint)}
+        named = {"language_model": model_label(self.model.name, self.model.fingerprint)}
+        return named | ({"lm_dtype": self.model.dtype} if self.model.dtype else {})
 
 
 def published(means: FloatArray, tokens: IntArray, form: str) -> FloatArray:

@@ -18,7 +18,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray, take
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.joining import Word, join
-from mtgauge.encode.tokens.units import Units
+from mtgauge.encode.tokens.units import DeviceUnits, Units
 from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, Finding, FloatArray, Link
 
@@ -36,6 +36,19 @@ KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {
 
 def greedy(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
     """(p, 3): precision, recall and F of p pairs (text lefts[i], text rights[i])."""
+    scores = np.zeros((len(lefts), 3))
+    if isinstance(left, DeviceUnits) and isinstance(right, DeviceUnits):
+        scores[:, :2] = _means_there(left, lefts, right, rights)
+    else:
+        scores[:, :2] = _means(left, lefts, right, rights)
+    np.clip(scores, -1.0, 1.0, out=scores)  # cosines of float32 unit vectors may pass 1 by 1e-7
+    both = (scores[:, :2] > 0).all(axis=1)  # F means nothing where a side is negative
+    scores[both, 2] = 2 * scores[both, 0] * scores[both, 1] / scores[both, :2].sum(axis=1)
+    return scores
+
+
+def _means(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
+    """(p, 2): mean best match of the right texts' units, and of the left ones'."""
     from mtgauge.compare.greedy import best_matches, segment_means
 
     x_rows, x_offsets = take(left.offsets, lefts)
@@ -43,13 +56,22 @@ def greedy(left: Units, lefts: IntArray, right: Units, rights: IntArray) -> Floa
     x_best, y_best = best_matches(
         left.vectors, left.offsets, right.vectors, right.offsets, (lefts, rights)
     )
-    scores = np.zeros((len(lefts), 3))
-    scores[:, 0] = segment_means(y_best, y_offsets, right.weights[y_rows])
-    scores[:, 1] = segment_means(x_best, x_offsets, left.weights[x_rows])
-    np.clip(scores, -1.0, 1.0, out=scores)  # cosines of float32 unit vectors may pass 1 by 1e-7
-    both = (scores[:, :2] > 0).all(axis=1)  # F means nothing where a side is negative
-    scores[both, 2] = 2 * scores[both, 0] * scores[both, 1] / scores[both, :2].sum(axis=1)
-    return scores
+    precision = segment_means(y_best, y_offsets, right.weights[y_rows])
+    recall = segment_means(x_best, x_offsets, left.weights[x_rows])
+    return np.stack([precision, recall], axis=1)
+
+
+def _means_there(
+    left: DeviceUnits, lefts: IntArray, right: DeviceUnits, rights: IntArray
+) -> FloatArray:
+    """The same where the units are."""
+    from mtgauge.compare.device import Side, best_means
+
+    x, y = (
+        Side(units.block, units.offsets[texts], np.diff(units.offsets)[texts], units.weights)
+        for units, texts in ((left, lefts), (right, rights))
+    )
+    return best_means(x, y)
 
 
 def score_form(cost: FloatArray, form: str) -> FloatArray:

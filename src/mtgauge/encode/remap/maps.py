@@ -92,7 +92,7 @@ class Remap:
 
     def apply(self, tokens: TokenVectors, side: str, sides: str, form: str) -> TokenVectors:
         """Token vectors of one side of a pair, moved; `sides` is "source" or "both"."""
-        return replace(tokens, vectors=self.move(tokens.vectors, side, sides == "both", form))
+        return tokens.moved(self.move(tokens.vectors, side, sides == "both", form))
 
     def check(self, fingerprint: str, layer: int, lang: str | None, unit: Unit = "word") -> None:
         """Refuse a remap that was fitted for something else."""

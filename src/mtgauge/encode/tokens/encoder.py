@@ -62,6 +62,19 @@ class TokenVectors(Tokens):
     vectors: Vectors  # (N, d)
     left_out: int = 0  # words without a vector (static encoders)
 
+    def moved(self, vectors: Vectors) -> TokenVectors:
+        """The same tokens with other vectors."""
+        return TokenVectors(
+            self.offsets,
+            self.ids,
+            self.spans,
+            self.first,
+            self.special,
+            self.truncated,
+            vectors,
+            self.left_out,
+        )
+
 
 class Encoder:
     """Base of token encoders; see the module's docstring."""
@@ -80,6 +93,9 @@ class Encoder:
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
     parallel: int = 1  # batches at a time
+    stays: bool = False  # whether vectors stay on the device that made them (`device.py`)
+    window: int = 1024  # pairs of texts that a metric encodes at a time
+    ahead: int = 1  # windows that may wait for their comparison meanwhile
 
     def __init__(self, settings: EncoderSettings) -> None:
         self.settings = settings
@@ -156,6 +172,12 @@ class Encoder:
             tokens.truncated[index],
             vectors,
         )
+
+    def encode_in_place(
+        self, texts: Sequence[str], layer: int | tuple[int, ...] = -1, lang: str | None = None
+    ) -> TokenVectors:
+        """As `encode`; where `stays` says so, vectors are left on the device."""
+        return self.encode(texts, layer, lang)
 
     def resolve(self, layer: int | tuple[int, ...]) -> tuple[int, ...]:
         """Layer numbers from 0 to `layers`; negative ones count from the end."""

@@ -2,7 +2,9 @@
 
 Any AutoModel family works: BERT, XLM (language ids are passed), XLM-R, DistilBERT, MPNet and
 others. Fast tokenisers are used where there is one. For families whose layers end in their own norm
-the model is loaded only up to the layer that is used. How models are loaded: `encode/hub.py`.
+the model is loaded only up to the layer that is used. How models are loaded: `encode/hub.py`. On
+a GPU vectors stay there (`device.py`), and models of BERT's build run without padding
+(`packed.py`).
 
     encoder = HubEncoder("bert-base-multilingual-cased", EncoderSettings(device="auto"))
     encoder.encode(["Ein Satz."], layer=8, lang="de")
@@ -13,16 +15,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mtgauge.encode import hub
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, offsets_of
+from mtgauge.encode.tokens.device import TOKENS, DeviceEncoder
 from mtgauge.encode.tokens.embedded import pack, word_begins
-from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
+from mtgauge.encode.tokens.encoder import BoolArray, Tokens, Vectors
+from mtgauge.encode.tokens.packed import packed, packs
 from mtgauge.errors import ResourceError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from torch import Tensor
+
+    from mtgauge.encode.transformer import Encoder, Ragged
 
 # Families whose block k gives hidden state k whatever comes after: they may be cut there.
 CUTTABLE = frozenset(
@@ -30,11 +40,11 @@ CUTTABLE = frozenset(
 )
 
 
-class HubEncoder(Encoder):
+class HubEncoder(DeviceEncoder):
     def __init__(self, spec: str, settings: EncoderSettings) -> None:
         self.place = hub.place(settings)
         if self.place.device.startswith("cuda"):
-            self.tokens_per_batch = 32768
+            self.tokens_per_batch = TOKENS
         super().__init__(settings)
         self.name = spec
         self.config = hub.load_config(spec)
@@ -48,7 +58,9 @@ class HubEncoder(Encoder):
         if self.uses_language:
             self.languages = tuple(self.config.lang2id)
         self.out_of_memory = hub.out_of_memory()
+        self.pads = not packs(self.config)
         self._loaded: tuple[int, Any] | None = None
+        self._packed: tuple[Any, Encoder] | None = None
 
     def _model(self, depth: int) -> Any:
         """The model, at least `depth` layers of it."""
@@ -143,6 +155,45 @@ class HubEncoder(Encoder):
         with torch.inference_mode():
             states = model(**here, output_hidden_states=True).hidden_states
         return [states[number] for number in layers]
+
+    # on the device
+
+    @property
+    def backend(self) -> Tokenizer | None:
+        if not self.tokenizer.is_fast:
+            return None
+        backend: Tokenizer = self.tokenizer.backend_tokenizer
+        # transformers sets both anew whenever it uses the tokenizer itself
+        backend.enable_truncation(self.max_length)
+        backend.no_padding()
+        return backend
+
+    def states(self, batch: Ragged, layers: tuple[int, ...], lang: str | None) -> list[Tensor]:
+        model = self._model(max(layers))
+        if self.pads:
+            return self._padded(model, batch, layers, lang)
+        if self._packed is None or self._packed[0] is not model:
+            self._packed = model, packed(model, model.config)
+        found = self._packed[1](batch, depth=max(layers))
+        return [found[number] for number in layers]
+
+    def _padded(
+        self, model: Any, batch: Ragged, layers: tuple[int, ...], lang: str | None
+    ) -> list[Tensor]:
+        """By transformers, which wants rows of one length; real tokens alone are handed on."""
+        import torch
+
+        length = min(-(-batch.longest // 8) * 8, self.max_length)
+        step = torch.arange(length, device=self.place.device)
+        inside = step < batch.lengths[:, None]
+        at = (batch.start[:-1, None] + step).clamp(max=len(batch.ids) - 1)
+        ids = torch.where(inside, batch.ids[at], self.pad_id).long()
+        inputs = {"input_ids": ids, "attention_mask": inside.long()}
+        if self.uses_language:
+            inputs["langs"] = torch.full_like(ids, self._language_id(lang))
+        states = model(**inputs, output_hidden_states=True).hidden_states
+        real = batch.row * length + batch.position
+        return [states[number].flatten(0, 1).index_select(0, real) for number in layers]
 
     def _language_id(self, lang: str | None) -> int:
         known = self.config.lang2id

@@ -9,19 +9,25 @@
 
 A text of fewer than n tokens has one shorter window; a text without tokens has no unit. The weight
 of an n-gram is the sum of its tokens' weights, and weights of a text sum to 1. The vector of an
-n-gram is the weighted mean of its tokens', then scaled to length 1.
+n-gram is the weighted mean of its tokens', then scaled to length 1. Vectors of tokens that are on
+a device stay there (`DeviceUnits`), except where the pieces of a word are joined.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
+from mtgauge.encode.tokens.device import DeviceTokens, fetched, mixed
 from mtgauge.encode.tokens.encoder import BoolArray, Tokens, TokenVectors, Vectors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BLOCK = 24_000  # numbers at once: few enough to stay in the cache, and to need no fresh pages
 Pieces = Literal["all", "first", "mean"]
@@ -45,6 +51,21 @@ class Units:
         """Whether the units of each text weigh the same."""
         lengths = np.diff(self.offsets)
         return bool((self.weights == np.repeat(1.0 / np.maximum(lengths, 1), lengths)).all())
+
+
+class DeviceUnits(Units):
+    """Units whose vectors are on a device, in `block`; `vectors` fetches them."""
+
+    block: Tensor
+
+    def __init__(
+        self, offsets: IntArray, block: Tensor, weights: FloatArray, ends: IntArray, half: bool
+    ) -> None:
+        self.__dict__.update(offsets=offsets, block=block, weights=weights, ends=ends, half=half)
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        return fetched(self.block, half=self.__dict__["half"])
 
 
 def keep(
@@ -75,20 +96,33 @@ def build(
     """Units of the kept tokens, whose weights (one per token) are `weights`."""
     rows = np.flatnonzero(kept)
     text = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))[rows]
-    vectors, mass, ends = tokens.vectors, weights[rows], np.stack([rows, rows], axis=1)
+    mass, ends = weights[rows], np.stack([rows, rows], axis=1)
+    joined: Vectors | None = None
     if pieces == "mean" and len(rows):
         # By word number, not by `first`: the first piece of a word may have been filtered.
         begins = np.flatnonzero(np.diff(np.cumsum(tokens.first)[rows], prepend=-1))
         counts = np.diff(np.append(begins, len(rows)))
-        sums = np.add.reduceat(vectors[rows], begins, axis=0)
-        vectors = (sums / counts[:, None]).astype(np.float32)
+        sums = np.add.reduceat(tokens.vectors[rows], begins, axis=0)
+        joined = (sums / counts[:, None]).astype(np.float32)
         ends = np.stack([rows[begins], rows[begins + counts - 1]], axis=1)
         text, mass, rows = text[begins], mass[begins], np.arange(len(begins))
     lengths = np.bincount(text, minlength=len(tokens))
+
+    def units(
+        offsets: IntArray,
+        parts: list[tuple[IntArray, Vectors | None]],
+        weights: FloatArray,
+        ends: IntArray,
+    ) -> Units:
+        even = _normalise(weights, offsets)
+        if isinstance(tokens, DeviceTokens) and joined is None:
+            block = mixed(tokens.block, parts, normalise)
+            return DeviceUnits(offsets, block, even, ends, half=tokens.half)
+        vectors = tokens.vectors if joined is None else joined
+        return Units(offsets, _mixed(vectors, parts, normalise), even, ends)
+
     if ngram == 1:
-        offsets = offsets_of(lengths)
-        mixed = _mixed(vectors, [(rows, None)], normalise)
-        return Units(offsets, mixed, _normalise(mass, offsets), ends)
+        return units(offsets_of(lengths), [(rows, None)], mass, ends)
     starts = np.cumsum(lengths) - lengths
     grams = np.where(lengths > 0, np.maximum(lengths - ngram + 1, 1), 0)
     begin = ranges(starts, grams)
@@ -102,13 +136,8 @@ def build(
         # An n-gram without weight (idf 0) still has a direction: the plain mean.
         share = np.where(total > 0, mass[at] / np.where(total > 0, total, 1.0), 1 / width) * inside
         parts.append((rows[at], share.astype(np.float32)))
-    offsets = offsets_of(grams)
-    return Units(
-        offsets,
-        _mixed(vectors, parts, normalise),
-        _normalise(total, offsets),
-        np.stack([ends[begin, 0], ends[begin + width - 1, 1]], axis=1),
-    )
+    outer = np.stack([ends[begin, 0], ends[begin + width - 1, 1]], axis=1)
+    return units(offsets_of(grams), parts, total, outer)
 
 
 def _mixed(

@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.encode.transformer import Encoder, log_probability
 from mtgauge.errors import UsageError
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
@@ -42,7 +43,6 @@ from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.embedded.triples import Triples, people_loss
 from mtgauge.train.loop.descend import descend
-from mtgauge.train.nets.transformer import Encoder, log_probability
 from mtgauge.train.settings import EncoderTraining
 
 HURT = 0.35  # of the ratings' deviation, for each number or negation that is wrong

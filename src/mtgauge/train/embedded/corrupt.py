@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mtgauge.encode.transformer import Ragged
 from mtgauge.train.embedded.corpus import Side
-from mtgauge.train.nets.transformer import Ragged
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from mtgauge.encode.transformer import Block, Causal, Ragged, attention
 from mtgauge.train.embedded.corpus import BYTES, EOS, SPECIAL
-from mtgauge.train.nets.transformer import Block, Causal, Ragged, attention
 
 LOOK = 8  # steps between two looks whether all rows have ended
 

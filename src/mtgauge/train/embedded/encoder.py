@@ -25,6 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mtgauge.encode.transformer import Encoder, Ragged, Shape, log_probability
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.corrupt import Table, corrupt, expand, flat_rows, framed, same_width
@@ -33,7 +34,6 @@ from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.loop.descend import descend
-from mtgauge.train.nets.transformer import Encoder, Ragged, Shape, log_probability
 from mtgauge.train.settings import EncoderTraining
 
 

@@ -21,11 +21,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.encode.transformer import Block, Encoder
 from mtgauge.train.embedded.corrupt import Table
 from mtgauge.train.embedded.prepare import load_pieces
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.teacher import HEADS, Teacher
-from mtgauge.train.nets.transformer import Block, Encoder
 
 TURNED = 48  # last numbers of a source's vectors that change sign across languages
 WIDTHS = (16, 24, 32, 40, 48, 64, 96)  # pieces of a text with its frame; multiples of eight

@@ -28,6 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.encode.transformer import Causal, Ragged, log_probability
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
 from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
 from mtgauge.train.embedded.objective import follow, within, word_means
@@ -35,7 +36,6 @@ from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.loop.descend import descend
-from mtgauge.train.nets.transformer import Causal, Ragged, log_probability
 from mtgauge.train.settings import LanguageModelTraining
 
 

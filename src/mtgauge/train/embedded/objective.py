@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.train.nets.transformer import Ragged
+from mtgauge.encode.transformer import Ragged
 
 
 @dataclass(frozen=True)

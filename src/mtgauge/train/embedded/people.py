@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mtgauge.encode.transformer import Ragged
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.judged.codes import Coded
-from mtgauge.train.nets.transformer import Ragged
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from mtgauge.data.codes import bases
+from mtgauge.encode.transformer import Causal, Encoder, Shape, fuse
 from mtgauge.errors import InputError, UsageError
 from mtgauge.train.embedded.both import train_both
 from mtgauge.train.embedded.corpus import BOS, EOS
@@ -39,7 +40,6 @@ from mtgauge.train.embedded.watch import (
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.rows import Rows, read_needed, refuse_overlap
 from mtgauge.train.loop.fit import pick_device
-from mtgauge.train.nets.transformer import Causal, Encoder, Shape, fuse
 from mtgauge.train.onnx.restore import load_causal, student_weights
 from mtgauge.train.progress import say
 from mtgauge.train.settings import (

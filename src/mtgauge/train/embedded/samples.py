@@ -27,6 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.encode.transformer import Causal, Ragged
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
@@ -35,7 +36,6 @@ from mtgauge.train.embedded.decode import translate
 from mtgauge.train.embedded.new_words import as_words
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
-from mtgauge.train.nets.transformer import Causal, Ragged
 from mtgauge.train.progress import say
 from mtgauge.train.settings import Sampling
 

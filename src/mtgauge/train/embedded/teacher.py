@@ -22,8 +22,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mtgauge.encode.transformer import Ragged
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.train.nets.transformer import Ragged
 from mtgauge.train.nets.weights import Arrays, load_rows
 
 FIRST, LAST, HEADS, BUCKETS = 0, 2, 12, 32

@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from mtgauge.data.codes import bases
+from mtgauge.encode.transformer import Encoder
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.watch import evaluated, shown
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.loop.batching import mean_of_defined, pearson_by_pair
-from mtgauge.train.nets.transformer import Encoder
 
 
 @dataclass(frozen=True)

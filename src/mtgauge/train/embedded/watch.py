@@ -21,13 +21,13 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from mtgauge.encode.transformer import Causal, Encoder, Ragged, log_probability
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
 from mtgauge.train.embedded.prepare import load_pairs, load_pieces
 from mtgauge.train.judged.codes import LONGEST, Coded, FloatArray, code
 from mtgauge.train.judged.rows import Rows
 from mtgauge.train.loop.batching import mean_of_defined, pearson_by_pair
-from mtgauge.train.nets.transformer import Causal, Encoder, Ragged, log_probability
 
 
 def coded(rows: Rows, tokenizer: Tokenizer) -> Coded:

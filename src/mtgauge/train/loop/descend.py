@@ -18,7 +18,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from mtgauge.train.nets.transformer import Shape
+from mtgauge.encode.transformer import Shape
 from mtgauge.train.nets.weights import save
 from mtgauge.train.progress import say
 from mtgauge.train.settings import Schedule

@@ -25,9 +25,9 @@ from tqdm import tqdm
 from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.layers import layer_blocks
 from mtgauge.encode.tokens.pairs import Packer
+from mtgauge.encode.transformer import Encoder as TorchEncoder
+from mtgauge.encode.transformer import Ragged
 from mtgauge.train.judged.codes import Book, IntArray
-from mtgauge.train.nets.transformer import Encoder as TorchEncoder
-from mtgauge.train.nets.transformer import Ragged
 
 MAX_TOKENS = 100  # word pieces per text, as in the authors' code
 

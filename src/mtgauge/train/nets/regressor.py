@@ -24,9 +24,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mtgauge.encode.transformer import Block, Encoder
 from mtgauge.errors import UsageError
 from mtgauge.train.judged.inputs import Inputs
-from mtgauge.train.nets.transformer import Block, Encoder
 
 Pool = Literal["first", "compare"]
 

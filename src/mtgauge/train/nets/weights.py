@@ -26,8 +26,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from mtgauge.encode.transformer import Shape
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.train.nets.transformer import Shape
 
 Arrays = dict[str, NDArray[np.generic]]
 TRAINED = "weights.safetensors"  # of a metric, in its folder

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from mtgauge.train.nets.transformer import Shape
+from mtgauge.encode.transformer import Shape
 from mtgauge.train.onnx.int8 import exact8, fitted8, quantise
 
 Array = NDArray[np.generic]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from mtgauge.train.nets.transformer import Ragged
+from mtgauge.encode.transformer import Ragged
 
 Float = NDArray[np.float32]
 SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the inputs in the balance with the weights

@@ -6,10 +6,12 @@ like length.
 
     encoder = Encoder(Shape(vocabulary=48_000, dim=384, layers=6, heads=12, inner=1536))
     states = encoder(Ragged.of(rows))            # [layer_0, ..., layer_6], each (pieces, dim)
+    states = encoder(Ragged.of(rows), depth=4)   # layers above 4 are not computed
     lm = Causal(Shape(..., embedding=160))       # tied, factorised embedding
 
 The encoder is BERT's arrangement (normalise after adding), so a BERT-like parent's weights fit; the
-language model normalises before.
+language model normalises before. Training (`mtgauge.train`) and scoring on a GPU (`encode/tokens`)
+share these networks.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a transformer; `embedding` is the width of its piece table (0: the same as dim)."""
+    """Sizes of a transformer; `embedding` is the width of its piece table (0: the same as dim).
+
+    `epsilon` is what an encoder's norms add to a variance.
+    """
 
     vocabulary: int
     dim: int
@@ -37,6 +42,7 @@ class Shape:
     inner: int
     positions: int = 256
     embedding: int = 0
+    epsilon: float = 1e-12
 
 
 @dataclass(frozen=True)
@@ -144,9 +150,10 @@ def _flash(device: str) -> Callable[..., Tensor] | None:
             assert isinstance(out, Tensor)
             return out
 
-        x = torch.randn(8, 2, 32, device=device, dtype=torch.bfloat16, requires_grad=True)
-        start = torch.tensor([0, 3, 8], device=device, dtype=torch.int32)
-        with torch.enable_grad():  # the first call may come from where gradients are off
+        # the first call may come from where gradients are off
+        with torch.inference_mode(False), torch.enable_grad():
+            x = torch.randn(8, 2, 32, device=device, dtype=torch.bfloat16, requires_grad=True)
+            start = torch.tensor([0, 3, 8], device=device, dtype=torch.int32)
             got = attend(x, x, x, start, 5, True)
             torch.autograd.backward(got.float().sum())
         one = x[3:].transpose(0, 1)[None]
@@ -183,8 +190,8 @@ class Block(nn.Module):
         self.out = nn.Linear(shape.dim, shape.dim)
         self.up = nn.Linear(shape.dim, shape.inner)
         self.down = nn.Linear(shape.inner, shape.dim)
-        self.norm1 = nn.LayerNorm(shape.dim, eps=1e-12 if not before else 1e-5)
-        self.norm2 = nn.LayerNorm(shape.dim, eps=1e-12 if not before else 1e-5)
+        self.norm1 = nn.LayerNorm(shape.dim, eps=shape.epsilon if not before else 1e-5)
+        self.norm2 = nn.LayerNorm(shape.dim, eps=shape.epsilon if not before else 1e-5)
 
     def split(self, x: Tensor) -> Tensor:
         """Queries, keys and values, (pieces, 3, heads, width)."""
@@ -224,23 +231,23 @@ def fuse(model: nn.Module) -> None:
 
 
 class Encoder(nn.Module):
-    """Piece and position tables, then blocks; returns the states of every layer."""
+    """Piece and position tables, then blocks; returns the states of every layer up to `depth`."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
         self.pieces = nn.Embedding(shape.vocabulary, shape.dim)
         self.positions = nn.Embedding(shape.positions, shape.dim)
-        self.norm = nn.LayerNorm(shape.dim, eps=1e-12)
+        self.norm = nn.LayerNorm(shape.dim, eps=shape.epsilon)
         self.blocks = nn.ModuleList(Block(shape, before=False) for _ in range(shape.layers))
         nn.init.normal_(self.pieces.weight, std=0.02)
         nn.init.normal_(self.positions.weight, std=0.02)
 
-    def forward(self, batch: Ragged) -> list[Tensor]:
+    def forward(self, batch: Ragged, depth: int | None = None) -> list[Tensor]:
         last = self.shape.positions - 1
         x = self.norm(self.pieces(batch.ids) + self.positions(batch.position.clamp(max=last)))
         states = [x]
-        for block in self.blocks:
+        for block in self.blocks[:depth]:
             states.append(block(states[-1], batch))
         return states
 
