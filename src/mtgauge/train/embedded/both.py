@@ -21,7 +21,7 @@ otherwise. A card's `turned` tells the metrics to do the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.corrupt import laid_out, same_width
 from mtgauge.train.embedded.encoder import Student, whole_words
-from mtgauge.train.embedded.mirror import Back, Facts, slip
+from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
@@ -69,7 +69,7 @@ class Losses:
         self._turn_to(samples is not None)
         self.pieces = corpus.tables("student", BOS, EOS)
         self.theirs = corpus.tables("teacher", FIRST, LAST)
-        self.back = Back.load(corpus.folder, corpus.langs, device)
+        self.back = into_foreign(corpus.folder, corpus.langs, device)
         self.facts = Facts.load(corpus.folder, device)
         self.rng = torch.Generator(device=device).manual_seed(settings.seed)
         self.host = np.random.default_rng(settings.seed)
@@ -139,7 +139,7 @@ class Losses:
     @torch.no_grad()
     def _teach(
         self, target: Tensor, slots: Tensor, hurt: Tensor, longest: int
-    ) -> tuple[f.Found, tuple[Tensor, Tensor], Tensor]:
+    ) -> tuple[o.Match, tuple[Tensor, Tensor], Tensor]:
         """Ratings of the versions; words' best matches and where, words' vectors of the references;
         the references' mean vectors."""
         n, k, wide = slots.shape
@@ -155,20 +155,10 @@ class Losses:
         lower = torch.zeros_like(found.f)
         lower[:, self.each :] = HURT * hurt * found.f.std()
         p, r, both = (value - lower for value in found.three)
-        return f.Found(best, p, r, both), (there, f.word_vectors(states[:n].float(), y)), mean
-
-    def _follow(self, student: f.Found, taught: f.Found, kinds: Sequence[slice]) -> Tensor:
-        """P, R and F over the batch, F among the versions of one source; each kind by itself."""
-        parts = []
-        for kind in kinds:
-            for mine, theirs in zip(student.three, taught.three, strict=True):
-                parts.append(o.follow(mine[:, kind], theirs[:, kind]) / 3)
-            if kind.stop - kind.start > 1:
-                parts.append(o.follow(o.within(student.f[:, kind]), o.within(taught.f[:, kind])))
-        return torch.stack(parts).sum() / len(kinds)
+        return o.Match(best, p, r, both), (there, f.word_vectors(states[:n].float(), y)), mean
 
     def _match(
-        self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: f.Found,
+        self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: o.Match,
         words: tuple[Tensor, Tensor], mean: Tensor, longest: int,
     ) -> dict[str, Tensor]:  # fmt: skip
         n, k, wide = slots.shape
@@ -185,19 +175,19 @@ class Losses:
         word_c = parts[2].word.view(n, k, -1)
         x_, y_ = f.turned(x), f.turned(y)
         made = slice(self.each, k)
-        rated = f.Found(taught.best, *(value[:, made] for value in taught.three))
+        rated = o.Match(taught.best, *(value[:, made] for value in taught.three))
         cross = f.match(c, in_c, x_, in_x)
         same = f.match(c, in_c, y, in_y)
         away = f.match(z, in_z, y_, in_y)
         abroad = f.match(z, in_z, x, in_x)
         one = [slice(0, m)]
         losses = {
-            "cross": self._follow(cross, taught, self.kinds),
+            "cross": o.follow_match(cross, taught, self.kinds),
             "cross_words": self._words(cross.best, taught.best, words[0], word_c, in_c, wide),
-            "mirror": self._follow(away, rated, one),
-            "english": self._follow(same, taught, self.kinds),
+            "mirror": o.follow_match(away, rated, one),
+            "english": o.follow_match(same, taught, self.kinds),
             "english_words": self._words(same.best, taught.best, words[0], word_c, in_c, wide),
-            "foreign": self._follow(abroad, rated, one),
+            "foreign": o.follow_match(abroad, rated, one),
         }
         good = f.match(y[:, None], in_y[:, None], x_, in_x).f[:, 0]
         copy_x = f.match(x[:, None], in_x[:, None], x_, in_x).f[:, 0]

@@ -197,7 +197,7 @@ class Losses:
         losses: dict[str, Tensor] = {}
         unit = F.normalize(step.states[self.s.source_layer], dim=-1)
         cross = o.match(o.similarities(unit, a, b), a.mask, b.mask)
-        losses["cross"] = o.follow_match(cross, found, k, self.kinds)
+        losses["cross"] = self._follow(cross, taught)
         own, _ = o.matched_words(cross, a, step.word, step.words)
         losses["cross_words"] = self._follow_words(own[shift:], taught)
         one_x = o.Padded.of(batch, step.at("source"), long_x)
@@ -214,6 +214,10 @@ class Losses:
         guess = self.student.word_head(hidden[shift:])
         losses["words"] = 1 - F.cosine_similarity(guess.float(), wanted).mean()
         return losses
+
+    def _follow(self, own: o.Match, taught: _Taught) -> Tensor:
+        k = self.s.versions
+        return o.follow_match(own.by_source(k), taught.found.by_source(k), self.kinds)
 
     def _follow_words(self, own: Tensor, taught: _Taught) -> Tensor:
         parts = [o.follow(own, taught.matched, mine) for mine in taught.kinds]
@@ -232,7 +236,7 @@ class Losses:
         def add(name: str, value: Tensor) -> None:
             losses[name] = losses.get(name, torch.zeros((), device=value.device)) + share * value
 
-        add("english", o.follow_match(same, taught.found, self.s.versions, self.kinds))
+        add("english", self._follow(same, taught))
         add("english_words", self._follow_words(own[shift:], taught))
         # similarities of neighbouring words across the whole batch, rows a step apart in 3 ways
         mean = o.word_means(step.states[layer].float(), step.word, step.words)[shift:]

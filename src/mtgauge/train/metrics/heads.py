@@ -9,6 +9,7 @@ on disk (`StoredVectors`). The same call again goes on with a run that was stopp
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,8 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    kept = over_seeds(
-        make,
-        plan,
-        how.seeds,
-        out,
-        start=how.start,
-        quiet=how.quiet,
-        measure=None if test is None else lambda task: task.correlations(test)["average"],
-    )
+    measure = None if test is None else partial(_tested, test)
+    kept = over_seeds(make, plan, how, out, measure)
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()
@@ -105,6 +99,10 @@ def head(
     card = with_facts(card, how.facts)
     write_head(out, model, card)
     return card
+
+
+def _tested(test: Coded, task: HeadTask) -> float:
+    return task.correlations(test)["average"]
 
 
 def _with_text(rows: Coded, view: str) -> Coded:

@@ -22,7 +22,7 @@ from torch import Tensor
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.corrupt import laid_out
-from mtgauge.train.embedded.mirror import Back, Facts, slip
+from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.judged.codes import Book, Coded
 
@@ -37,7 +37,7 @@ def build(corpus: ParallelCorpus, slips: int, faults: int, seed: int = 1) -> dic
     chance = torch.rand(slips, device=device, generator=rng, dtype=torch.float64)
     rows = torch.searchsorted(corpus.chance, chance).clamp(max=len(corpus.lang) - 1)
     table = corpus.tables("student", BOS, EOS)
-    back = Back.load(corpus.folder, corpus.langs, device)
+    back = into_foreign(corpus.folder, corpus.langs, device)
     facts = Facts.load(corpus.folder, device)
     found: dict[str, list[tuple[Tensor, Tensor]]] = {}
     wide = LONGEST - 2

@@ -76,15 +76,8 @@ def regressor(
         )
 
     plan = Plan.of(how, schedule="linear", decay=0.01, clip=1.0)
-    kept = over_seeds(
-        make,
-        plan,
-        how.seeds,
-        out,
-        start=how.start,
-        quiet=how.quiet,
-        measure=None if data.test is None else partial(_tested, data.test),
-    )
+    measure = None if data.test is None else partial(_tested, data.test)
+    kept = over_seeds(make, plan, how, out, measure)
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
