@@ -302,8 +302,6 @@ def test_mtme_refuses_what_the_layout_cannot_hold(tmp_path):
     )
     with pytest.raises(InputError, match="two different sources"):
         mtme.write_folder(tmp_path, two)
-    with pytest.raises(UsageError, match="cannot name a reference"):
-        mtme.write_folder(tmp_path, two, reference="ref-a")
 
 
 @pytest.mark.shared

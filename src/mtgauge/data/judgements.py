@@ -93,15 +93,8 @@ class Judgements:
         """The texts, as a metric takes them."""
         if self.hypotheses is None:
             raise UsageError(f"{self.data} {self.lp} holds scores only, no texts to score.")
-        clean = checks.unescape if unescape else str
-        return Segments(
-            [clean(text) for text in self.hypotheses],
-            None if self.sources is None else [clean(text) for text in self.sources],
-            None
-            if self.references is None
-            else [tuple(clean(text) for text in row) for row in self.references],
-            self.lp,
-        )
+        found = Segments(self.hypotheses, self.sources, self.references, self.lp)
+        return found.mapped(checks.unescape) if unescape else found
 
     def take(self, rows: IntArray, data: str | None = None) -> Judgements:
         """The given rows, in ascending order; pairs with a row outside are dropped."""
@@ -128,6 +121,14 @@ class Judgements:
             lines=None if self.lines is None else self.lines[rows],
             judges=None if self.judges is None else self.judges[rows],
         )
+
+    def system_means(self, column: FloatArray) -> dict[str, float]:
+        """The mean of each system's rows; systems without any value are left out."""
+        return {
+            system: float(np.nanmean(column[rows]))
+            for system, rows in self.rows_by_system().items()
+            if not np.isnan(column[rows]).all()
+        }
 
     def rows_by_system(self) -> dict[str, IntArray]:
         """Row numbers of each system, systems in order of first appearance."""

@@ -49,6 +49,20 @@ class Book:
         flat = np.fromiter((p for ids in pieces for p in ids), kind)
         return cls(flat, offsets_of([len(ids) for ids in pieces]), texts)
 
+    @classmethod
+    def joined(
+        cls, columns: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]
+    ) -> tuple[Book, dict[str, IntArray]]:
+        """One book of several columns, each (flat pieces, lengths of its texts); and the numbers
+        of each column's texts."""
+        flat = np.concatenate([pieces.astype(np.uint16) for pieces, _ in columns.values()])
+        book = cls(flat, offsets_of(np.concatenate([sizes for _, sizes in columns.values()])))
+        numbers, begun = {}, 0
+        for name, (_, sizes) in columns.items():
+            numbers[name] = np.arange(len(sizes)) + begun
+            begun += len(sizes)
+        return book, numbers
+
     @property
     def lengths(self) -> IntArray:
         return np.diff(self.start)
@@ -82,6 +96,15 @@ class Coded:
     scores: FloatArray
     weights: FloatArray
     raw: FloatArray
+
+    @classmethod
+    def unjudged(
+        cls, book: Book, numbers: Mapping[str, IntArray], lps: NDArray[np.str_], name: str,
+        scores: FloatArray,
+    ) -> Coded:  # fmt: skip
+        """Rows with scores that no person gave: each counts 1; `name` stands for their file."""
+        n = len(scores)
+        return cls(book, numbers, lps, np.full(n, name), scores, np.ones(n), np.full(n, np.nan))
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from mtgauge.data.seal import sha256_of
 from mtgauge.encode import load_encoder
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
-from mtgauge.train.judged.coder import TextCoder, read_coder, sha256
+from mtgauge.train.judged.coder import TextCoder, read_coder
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import calibration, rounded
@@ -118,6 +119,6 @@ def _live(
     if how.encoder_weights is None:
         mark = load_encoder(how.encoder).fingerprint
     else:  # of weights that are not exported yet
-        mark = sha256(how.encoder_weights)[:16]
+        mark = sha256_of(how.encoder_weights)[:16]
     packer = coder.packer(encoder.shape.positions)
     return LiveVectors(encoder, packer, rows.book, layers, mark, device)

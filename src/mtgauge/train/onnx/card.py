@@ -9,11 +9,11 @@ The card comes last: a folder with a card is a whole model, and `mtgauge score` 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mtgauge.data.output import write
 from mtgauge.errors import InputError
 
 
@@ -38,6 +38,4 @@ def with_facts(card: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]
 
 
 def write_card(folder: Path, card: Mapping[str, Any]) -> None:
-    fresh = folder / "card.fresh"
-    fresh.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(fresh, folder / "card.json")
+    write(folder / "card.json", json.dumps(card, indent=1, ensure_ascii=False) + "\n")
