@@ -7,7 +7,7 @@ DEV := $(VENV)/dev.stamp
 DOCS := $(VENV)/docs.stamp
 SOURCES := src tests bench recipes docs/*.py
 
-.PHONY: demo test lint bench docs dist clean
+.PHONY: demo test lint bench docs dist dist-test clean
 
 demo: $(CORE)  ## compare three systems on example data
 	@$(BIN)/mtgauge demo
@@ -30,6 +30,19 @@ docs: $(DOCS)  ## build the documentation in site/; a broken link is an error
 dist: $(DEV)  ## wheel and source distribution
 	$(BIN)/python -m pip install --quiet build
 	$(BIN)/python -m build
+
+# What was built, as it is installed: the tests of the source distribution, without its src, in a
+# fresh environment. TESTS names some of them: make dist-test TESTS=tests/test_cli.py
+dist-test: FRESH := $(or $(TMPDIR),/tmp)/mtgauge-dist-test
+dist-test: dist  ## test the wheel as installed
+	rm -rf $(FRESH) && mkdir $(FRESH)
+	tar --extract --gzip --file $$(ls -t dist/*.tar.gz | head -1) --directory $(FRESH) --strip-components 1
+	rm -r $(FRESH)/src
+	$(PYTHON) -m venv $(FRESH)/venv
+	$(FRESH)/venv/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls -t dist/*.whl | head -1)[dev]"
+	cd $(FRESH) && venv/bin/python -c "import mtgauge; assert 'site-packages' in mtgauge.__file__"
+	cd $(FRESH) && PATH=$(FRESH)/venv/bin:$$PATH venv/bin/python -m pytest -n 2 $(TESTS)
+	$(FRESH)/venv/bin/mtgauge selftest
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

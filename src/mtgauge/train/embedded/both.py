@@ -35,13 +35,12 @@ from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.corrupt import laid_out, same_width
-from mtgauge.train.embedded.encoder import Student, whole_words
+from mtgauge.train.embedded.encoder import Student, descend_student, whole_words
 from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.embedded.triples import Triples, people_loss
-from mtgauge.train.loop.descend import descend
 from mtgauge.train.nets.transformer import Encoder, log_probability
 from mtgauge.train.settings import EncoderTraining
 
@@ -296,11 +295,8 @@ def train_both(
         torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
     student.to(device).train()
     losses = Losses(corpus, teacher, student, settings, samples, people, fused)
-    look = (lambda: watch(student.encoder)) if watch is not None else None
     drawn = _drawn(corpus, settings, losses.made, samples)
-    file = out / "student.safetensors"
-    shape = student.encoder.shape
-    descend(student, shape, drawn, losses, settings.loss_weights, settings, file, watch=look)
+    descend_student(student, drawn, losses, settings, out, watch)
 
 
 def _drawn(

@@ -17,7 +17,7 @@ and adds up the losses of `objective`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
-from mtgauge.train.loop.descend import descend
+from mtgauge.train.loop.descend import Batch, descend
 from mtgauge.train.nets.transformer import Encoder, Ragged, Shape, log_probability
 from mtgauge.train.settings import EncoderTraining
 
@@ -277,12 +277,19 @@ def train_encoder(
     people: People | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; checkpoints and a log go to `out`."""
-    shape = student.encoder.shape
     student.to(corpus.source.device).train()
     losses = Losses(corpus, teacher, student, settings, samples, people)
     if samples is not None:
         corpus = corpus.only(samples.row)
     batches = corpus.batches(settings.words, settings.seed)
+    descend_student(student, batches, losses, settings, out, watch)
+
+
+def descend_student(
+    student: Student, batches: Iterable[Batch], losses: Callable[[Batch], dict[str, Tensor]],
+    settings: EncoderTraining, out: Path, watch: Callable[[Encoder], str] | None,
+) -> None:  # fmt: skip
+    """`descend` for an encoder of either generation."""
     look = (lambda: watch(student.encoder)) if watch is not None else None
-    file = out / "student.safetensors"
+    file, shape = out / "student.safetensors", student.encoder.shape
     descend(student, shape, batches, losses, settings.loss_weights, settings, file, watch=look)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data import judgements
+from mtgauge.data import judged_files, judgements
 from mtgauge.data.codes import bases
 from mtgauge.errors import InputError, UsageError
 
@@ -72,7 +72,7 @@ def read(paths: Sequence[str | Path]) -> Rows:
     """All judged segments of the files, HTML escapes undone."""
     parts: list[Rows] = []
     for path in map(Path, paths):
-        for table in judgements.read(path):
+        for table in judged_files.read(path):
             n = len(table)
             if table.hypotheses is None:
                 raise InputError("the file has scores but no texts", file=path)
