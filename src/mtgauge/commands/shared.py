@@ -111,12 +111,12 @@ def score_files(
     files = args.translations, args.source, args.references, args.doc, args.by
     how = Comparing(not args.no_ci, args.seed, args.baseline)
     with Corpus.from_arguments(*files) as corpus:
-        theirs = brought(args, corpus)
+        foreign_scores = brought(args, corpus)
         if not page:
-            return score_open(args, corpus, specs, theirs, how, keep=keep)
+            return score_open(args, corpus, specs, foreign_scores, how, keep=keep)
         kinds = kinds_beside(registry.split_spec(spec)[0] for spec in specs)
         with Aside(args.lang, kinds) as aside:
-            found = score_open(args, corpus, specs, theirs, how, keep=True, look=aside.look)
+            found = score_open(args, corpus, specs, foreign_scores, how, keep=True, look=aside.look)
             return aside.tell(found)
 
 
@@ -124,7 +124,7 @@ def score_open(
     args: argparse.Namespace,
     corpus: Corpus,
     specs: Sequence[str],
-    theirs: Sequence[foreign.Foreign],
+    foreign_scores: Sequence[foreign.Foreign],
     how: Comparing,
     *,
     keep: bool = False,
@@ -140,7 +140,7 @@ def score_open(
             unescape=args.unescape,
             how=how,
             progress=advance,
-            brought=theirs,
+            brought=foreign_scores,
             lower=args.lower,
             keep=keep,
             place=place,

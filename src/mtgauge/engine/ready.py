@@ -84,10 +84,10 @@ def make_ready(
         texts = list(references())
         corpus = text_digest(texts).hex()
         metric.fit(texts)
-    told = {"refs": str(number)} if "reference" in metric.needs else {}
-    told |= {"lang": task.lang or "none", **(facts or {})}
+    signed = {"refs": str(number)} if "reference" in metric.needs else {}
+    signed |= {"lang": task.lang or "none", **(facts or {})}
     order = Order(name, task, tuple(texts), number, dict(facts or {}))
-    return Ready(name, metric, sign(metric, told, asked), corpus, order)
+    return Ready(name, metric, sign(metric, signed, asked), corpus, order)
 
 
 def serve(

@@ -139,11 +139,11 @@ class Job:
         }
         dropped: Counter[str] = Counter()
         alive = list(range(len(rows)))
-        for dear, parts in enumerate(self._early):
+        for costly, parts in enumerate(self._early):
             some = [targets[i] for i in alive]
             pairs = Pairs([sources[i] for i in alive] if sources else some, some, self.lang)
             for name in self.rules:
-                if RULES[name].is_dear == bool(dear):
+                if RULES[name].is_costly == bool(costly):
                     values = RULES[name].values(pairs)
                     added[plan.prefix + name] = _placed(values, alive, len(rows))
             alive = self._pass(parts, block, added, alive, dropped)
@@ -267,15 +267,15 @@ class Job:
         return serve_all(self.plan.metrics, task, number=max(1, len(self.plan.references)))
 
     def _parts(self) -> tuple[tuple[list[Expression], list[Expression]], list[Expression]]:
-        """Conditions in the order in which they are asked: cheap, dear, and those on metrics."""
+        """Conditions in the order in which they are asked: cheap, costly, and those on metrics."""
         scores = set(self.names.values())
-        dear = {self.plan.prefix + name for name in self.rules if RULES[name].is_dear}
+        costly = {self.plan.prefix + name for name in self.rules if RULES[name].is_costly}
         parts = self.keep.parts if self.keep else []
         late = [part for part in parts if part.columns & scores]
         early = [part for part in parts if not part.columns & scores]
         return (
-            [part for part in early if not part.columns & dear],
-            [part for part in early if part.columns & dear],
+            [part for part in early if not part.columns & costly],
+            [part for part in early if part.columns & costly],
         ), late
 
     # the manifest

@@ -57,10 +57,10 @@ def together(parts: Sequence[Texts]) -> Texts:
 def lay_out(slots: Tensor, table: Table, longest: int) -> Texts:
     """Rows of word slots (n, S; -1 empty) as framed pieces (n, longest)."""
     n, wide = slots.shape
-    there = slots >= 0
+    filled = slots >= 0
     words = slots.clamp(min=0)
     begin = table.start[words]
-    size = (table.start[words + 1] - begin) * there
+    size = (table.start[words + 1] - begin) * filled
     end = size.cumsum(1)
     place = torch.arange(longest - 2, device=slots.device).expand(n, -1).contiguous()
     word = torch.searchsorted(end, place, right=True).clamp(max=wide - 1)

@@ -84,10 +84,10 @@ def match_versions(
     """Best matches of each version in its reference: references come first in the batch, then
     `versions` of each; second, how the versions are laid out."""
     device = states.device
-    theirs = torch.arange(references, device=device).repeat_interleave(versions)
+    reference_rows = torch.arange(references, device=device).repeat_interleave(versions)
     longest = batch.longest - 2
     a = Padded.of(batch, torch.arange(references, len(batch), device=device), longest)
-    b = Padded.of(batch, theirs, longest)
+    b = Padded.of(batch, reference_rows, longest)
     unit = F.normalize(states.float(), dim=-1)
     return match(similarities(unit, a, b), a.mask, b.mask), a
 

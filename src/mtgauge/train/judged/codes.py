@@ -75,8 +75,8 @@ class Book:
         """`pieces` of many texts, in a fraction of the time; of no text (-1) none."""
         flat = self.flat.tolist()
         spans = zip(self.start[numbers].tolist(), self.start[numbers + 1].tolist(), strict=True)
-        there = (numbers >= 0).tolist()
-        return [flat[a:b] if real else [] for (a, b), real in zip(spans, there, strict=True)]
+        has_text = (numbers >= 0).tolist()
+        return [flat[a:b] if real else [] for (a, b), real in zip(spans, has_text, strict=True)]
 
     def on(self, device: torch.device) -> Tensor:
         """The flat row of pieces on a device, put there once."""
@@ -117,10 +117,10 @@ class Coded:
     def has(self, view: str) -> NDArray[np.bool_]:
         """Rows whose texts suffice for a view."""
         parts = {part for slot in INPUTS[view] for part in slot.split("+")} | {"hyp"}
-        there: NDArray[np.bool_] = np.ones(len(self), bool)
+        has_text: NDArray[np.bool_] = np.ones(len(self), bool)
         for part in parts:
-            there &= self.numbers[part] >= 0
-        return there
+            has_text &= self.numbers[part] >= 0
+        return has_text
 
     def length(self, *names: str) -> IntArray:
         """Pieces of the named texts together, row by row."""

@@ -108,8 +108,8 @@ def _mirrored(settings: Distillation, rater: Rater, device: torch.device) -> dic
 
     corpus = ParallelCorpus.load(settings.corpus, str(device))
     kinds = build(corpus, settings.slips, settings.faults)
-    heard = rater(kinds["slips"])
-    return kinds | {name: replace(kinds[name], scores=heard) for name in ("slips", "mirrored")}
+    ratings = rater(kinds["slips"])
+    return kinds | {name: replace(kinds[name], scores=ratings) for name in ("slips", "mirrored")}
 
 
 class Rater:

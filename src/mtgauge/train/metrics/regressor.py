@@ -91,7 +91,7 @@ def regressor(
         return facts
     with torch.inference_mode():
         predicted = np.concatenate([kept.task.predict(data.dev, view) for view in how.views])
-    there = ~np.isnan(predicted)
+    known = ~np.isnan(predicted)
     raw = np.tile(data.dev.raw, len(how.views))
     card = {
         "kind": "regressor",
@@ -106,7 +106,7 @@ def regressor(
         "pool": how.pool,
         "head": how.head,
         "max_length": how.max_length,
-        "calibration": calibration(predicted[there], raw[there]),
+        "calibration": calibration(predicted[known], raw[known]),
         **facts,
         "data": data.facts,
     }

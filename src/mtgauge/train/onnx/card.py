@@ -31,9 +31,9 @@ def read_facts(path: str | Path) -> dict[str, Any]:
 def with_facts(card: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """The card with the facts that it does not state itself; those of `data` join its own."""
     more = {key: value for key, value in facts.items() if key not in card}
-    own, theirs = card.get("data"), facts.get("data")
-    if isinstance(own, dict) and isinstance(theirs, dict):
-        more["data"] = theirs | own
+    own, added = card.get("data"), facts.get("data")
+    if isinstance(own, dict) and isinstance(added, dict):
+        more["data"] = added | own
     return card | more
 
 
