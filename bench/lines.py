@@ -27,13 +27,16 @@ PACKAGE = "src/mtgauge"
 OLD = "of 16 November"
 # what came later: the first group with a matching pattern counts; paths below the package
 FEATURES: dict[str, tuple[str, ...]] = {
-    "report: page, plots, notebook": (
-        "report/*", "commands/report.py", "engine/inside.py", "engine/aside.py", "engine/slices.py",
-        "engine/contrast.py", "engine/comparison.py", "engine/verdict.py", "engine/stored.py",
+    "report: page, verdict, notebook": (
+        "report/page/*", "report/notebook.py", "report/disagree.py", "commands/report.py",
+        "engine/inside.py", "engine/aside.py", "engine/slices.py", "engine/contrast.py",
+        "engine/comparison.py", "engine/verdict.py", "engine/stored.py",
     ),
+    "Python without argparse": ("report/api.py", "commands/flags.py", "train/settings.py"),
     "web application": ("serve/*", "commands/serve.py"),
     "gate (check) and warnings": (
         "engine/gate.py", "engine/limits.py", "engine/flags.py", "commands/check.py",
+        "report/gate.py",
     ),
     "streams of records": ("engine/stream/*", "commands/stream.py", "data/record*.py"),
     "reranking": ("engine/rerank.py", "commands/rerank.py", "data/candidates.py"),
@@ -46,7 +49,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "text/untranslated.py", "text/guard.py", "text/telling.py", "text/script.py",
         "metrics/_omission.py",
     ),
-    "trust in a number": ("engine/trust.py",),
+    "trust in a number": ("engine/trust.py", "report/trust.py"),
     "other formats and tools": (
         "data/documents.py", "data/foreign.py", "engine/foreign.py", "data/testsets.py",
         "data/zstd.py",
@@ -58,7 +61,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "papers' variants": (
         "metrics/yisi.py", "metrics/_std_context.py", "metrics/_entities.py", "engine/entities.py",
         "meta/lexicon.py", "encode/remap/rcsls.py", "encode/tokens/slow.py", "metrics/_faults.py",
-        "knowledge/base/whole.py",
+        "knowledge/base/whole.py", "report/entities.py",
     ),
     "encoder of both directions": (
         "train/embedded/both.py", "train/embedded/fixed.py", "train/embedded/mirror.py",
