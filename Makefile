@@ -8,7 +8,7 @@ DOCS := $(VENV)/docs.stamp
 NATIVE := $(wildcard src/mtgauge/compare/native/*.[ch] backend/*.py) setup.py
 SOURCES := src tests bench recipes backend setup.py docs/*.py
 
-.PHONY: demo test lint bench docs dist native clean
+.PHONY: demo test lint bench docs dist dist-test native clean
 
 demo: $(CORE)  ## compare three systems on example data
 	@$(BIN)/mtgauge demo
@@ -34,6 +34,19 @@ dist: $(DEV)  ## wheel and source distribution
 
 native: $(DEV)  ## compile the C library in place, after a change of its sources
 	$(BIN)/python backend/native.py
+
+# What was built, as it is installed: the tests of the source distribution, without its src, in a
+# fresh environment. TESTS names some of them: make dist-test TESTS=tests/test_cli.py
+dist-test: FRESH := $(or $(TMPDIR),/tmp)/mtgauge-dist-test
+dist-test: dist  ## test the wheel as installed
+	rm -rf $(FRESH) && mkdir $(FRESH)
+	tar --extract --gzip --file $$(ls -t dist/*.tar.gz | head -1) --directory $(FRESH) --strip-components 1
+	rm -r $(FRESH)/src
+	$(PYTHON) -m venv $(FRESH)/venv
+	$(FRESH)/venv/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls -t dist/*.whl | head -1)[dev]"
+	cd $(FRESH) && venv/bin/python -c "import mtgauge; assert 'site-packages' in mtgauge.__file__"
+	cd $(FRESH) && PATH=$(FRESH)/venv/bin:$$PATH venv/bin/python -m pytest -n 2 $(TESTS)
+	$(FRESH)/venv/bin/mtgauge selftest
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -27,7 +27,7 @@ from nltk.tokenize import TreebankWordTokenizer
 from numpy.typing import NDArray
 
 from mtgauge import registry
-from mtgauge.data.judgements import read
+from mtgauge.data.judged_files import read
 from mtgauge.data.segments import Segments
 from mtgauge.encode.words.store import WordVectors, write_store
 from mtgauge.engine.places import SHARD

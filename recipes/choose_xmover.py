@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import mtgauge
-from mtgauge.data.judgements import read
+from mtgauge.data.judged_files import read
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._copied import copied_share

@@ -82,9 +82,9 @@ def fit(
 
 def _pairs(data: Path, corpus: str) -> Sequence[str]:
     """The pairs to English that both the training and the validation file have, and the rest."""
-    from mtgauge.data import judgements
+    from mtgauge.data import judged_files
 
-    return [j.lp for j in judgements.read(data / FILES[corpus]) if j.lp in TO_ENGLISH]
+    return [j.lp for j in judged_files.read(data / FILES[corpus]) if j.lp in TO_ENGLISH]
 
 
 def curve(args: argparse.Namespace) -> None:

@@ -27,8 +27,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
 from mtgauge import train
+from mtgauge.commands.flags import read
 from mtgauge.commands.train.embedded import add_stage
-from mtgauge.commands.train.flags import read
 from mtgauge.encode.transformer import Ragged, attention, log_probability
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded.build import packed_pieces

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.data import judgements
+from mtgauge.data import judged_files
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.trust import Differences, Trust, direction, key, parse, slope, slope_interval
@@ -64,7 +64,7 @@ def segment_sets(folder: Path, most: int) -> list[Judgements]:
     rng = np.random.default_rng(SEED)
     found = []
     for name in ("da17.tsv.gz", "da18-large.tsv.gz"):
-        for item in judgements.read(folder / name):
+        for item in judged_files.read(folder / name):
             rows = rng.permutation(len(item))[:most]
             found.append(item.take(rows))
     return found
@@ -75,7 +75,7 @@ def system_sets(folder: Path, most: int) -> list[Judgements]:
     found = []
     for year in ("17", "18"):
         human = read_system_human(folder / f"sys{year}.tsv")
-        for item in judgements.read(folder / f"wmt{year}", None, human):
+        for item in judged_files.read(folder / f"wmt{year}", None, human):
             sids = list(dict.fromkeys(item.sids))
             drawn = {sids[i] for i in rng.permutation(len(sids))[:most]}
             rows = [i for i, sid in enumerate(item.sids) if sid in drawn]

@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from mtgauge.encode.words.store import write_store
-from mtgauge.text.words import Tokenizer, for_language, tokenizer
+from mtgauge.text.words import Tokenizer, name_for_language, tokenizer
 from mtgauge.train.embedded.corpus import read_pairs
 from select_text import WEIGHT
 
@@ -134,7 +134,7 @@ def sentences(files: Iterable[Path], side: str, free: bool = False) -> Iterable[
 
 
 def tokenizer_of(lang: str) -> Tokenizer:
-    return tokenizer("jieba") if lang == "zh" else for_language(lang)
+    return tokenizer("jieba" if lang == "zh" else name_for_language(lang))
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mtgauge.cli import main
-from mtgauge.data import judgements
+from mtgauge.data import judged_files
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.spool import Spool, read_once
 from mtgauge.errors import InputError, ResourceError, UsageError
@@ -109,7 +109,7 @@ def test_a_fifo_is_read_twice(scratch: Path, tmp_path: Path) -> None:
 
 def test_judgements_from_a_fifo(scratch: Path, tmp_path: Path) -> None:
     thread = feed(tmp_path / "judged", b"lp\thypothesis\thuman\nde-en\ta\t1\nde-en\tb\t2\n")
-    (found,) = judgements.read(tmp_path / "judged")
+    (found,) = judged_files.read(tmp_path / "judged")
     thread.join()
     assert (found.data, list(found.human)) == ("judged", [1.0, 2.0])
     assert not any(scratch.iterdir())

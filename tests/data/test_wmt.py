@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mtgauge.data import judgements
+from mtgauge.data import judged_files
 from mtgauge.errors import InputError
 
 
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def test_folder_is_read_as_it_is(folder):
-    (found,) = judgements.read(folder)
+    (found,) = judged_files.read(folder)
     assert (found.lp, found.dataset, found.data) == ("de-en", "WMT18", "WMT18")
     assert list(found.systems) == ["one.11"] * 2 + ["two-hybrid.22"] * 2, "hybrids stay"
     assert list(found.sids) == ["1", "2", "1", "2"]
@@ -48,7 +48,7 @@ def test_folder_is_read_as_it_is(folder):
 def test_the_other_direction_lends_its_source_as_reference(folder):
     (folder / "references/newstest2018-deen-ref.en").unlink()
     (folder / "references/newstest2018-ende-src.en").write_text("A dog!\nRain!\n")
-    assert judgements.read(folder)[0].references[0] == ("A dog!",)
+    assert judged_files.read(folder)[0].references[0] == ("A dog!",)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_other_direction_lends_its_source_as_reference(folder):
 def test_faults_are_named(folder, name, text, message):
     (folder / name).write_text(text)
     with pytest.raises(InputError) as error:
-        judgements.read(folder)
+        judged_files.read(folder)
     assert message in str(error.value)
 
 
@@ -81,4 +81,4 @@ def test_outputs_are_needed(folder):
     for path in (folder / "system-outputs/de-en").iterdir():
         path.unlink()
     with pytest.raises(InputError, match="no outputs"):
-        judgements.read(folder)
+        judged_files.read(folder)

@@ -283,7 +283,7 @@ def test_the_row_cache_keeps_rows_of_different_settlements_apart(tmp_path: Path)
 
 
 def test_judged_scores_are_those_of_a_plain_run(files: Path) -> None:
-    from mtgauge.data.judgements import read
+    from mtgauge.data.judged_files import read
 
     (judged,) = read(Path("judged.tsv"), "de-en")
     found = score_judged(judged, "nist")

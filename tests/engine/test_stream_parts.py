@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtgauge.data.seal import text_digest
 from mtgauge.engine.stream import duplicates, top
 from mtgauge.engine.stream.rules import RULES, Pairs, check_rules
 from mtgauge.engine.stream.top import Top
@@ -18,7 +19,7 @@ from mtgauge.text.script import script
 @given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 50))
 def test_duplicates_are_all_but_the_first(tmp_path_factory, values, most):
     folder = tmp_path_factory.mktemp("duplicates")
-    keys = ((place, duplicates.key(str(value))) for place, value in enumerate(values))
+    keys = ((place, text_digest([str(value)])) for place, value in enumerate(values))
     duplicates.find(keys, folder / "work", folder / "marks", most=most)
     bits = duplicates.Bits(folder / "marks")
     seen: set[int] = set()
@@ -30,14 +31,14 @@ def test_duplicates_are_all_but_the_first(tmp_path_factory, values, most):
 
 
 def test_a_large_part_is_split(tmp_path):
-    keys = [(place, duplicates.key(str(place % 700))) for place in range(2000)]
+    keys = [(place, text_digest([str(place % 700)])) for place in range(2000)]
     for name, most in (("a", 10**6), ("b", 3)):
         duplicates.find(iter(keys), tmp_path / "work", tmp_path / name, most=most)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_texts_cannot_be_shifted_from_one_side_to_the_other():
-    assert duplicates.key("ab", "c") != duplicates.key("a", "bc")
+    assert text_digest(["ab", "c"]) != text_digest(["a", "bc"])
 
 
 KEYS = st.lists(

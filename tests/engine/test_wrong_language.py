@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mtgauge
-from mtgauge.data import judgements
+from mtgauge.data import judged_files
 
 FRENCH = [
     "Le chat est assis sur le tapis rouge dans la maison.",
@@ -56,7 +56,7 @@ def test_names_and_numbers_have_no_language() -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize("pair", ["cs-en", "en-ru", "fi-en", "ro-en", "tr-en"])
 def test_good_translations_are_not_suspected(shared: Path, pair: str) -> None:
-    (data,) = judgements.read(shared / "wmt" / "da16.tsv.gz", pair)
+    (data,) = judged_files.read(shared / "wmt" / "da16.tsv.gz", pair)
     batch = data.segments()
     assert batch.sources is not None
     assert batch.references is not None

@@ -21,7 +21,7 @@ import numpy as np
 
 import mtgauge
 from mtgauge.cli import main
-from mtgauge.data import judgements, mtme, readers
+from mtgauge.data import judged_files, mtme, readers
 from mtgauge.encode.words.store import write_store
 from tiny_models import encoder_folders
 
@@ -156,7 +156,7 @@ def _mtme(folder: Path) -> list[str]:
         f"de-en\ts{k}\t{line.split(chr(9), 2)[2]}" for line in lines[1:] for k in (0, 1)
     ]
     _write(folder / "keep_judged.tsv", both)
-    mtme.write_folder(folder / "set", judgements.read(folder / "keep_judged.tsv")[0])
+    mtme.write_folder(folder / "set", judged_files.read(folder / "keep_judged.tsv")[0])
     return _meta(str(folder / "set"))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mtgauge.cli import main
-from mtgauge.data import judgements, scores
+from mtgauge.data import judged_files, scores
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.meta import tables
 from mtgauge.meta.evaluate import evaluate
@@ -87,7 +87,7 @@ def test_system_level_from_judged_segments(judged, capsys):
 
 
 def test_scores_from_elsewhere_and_export(judged, tmp_path, capsys):
-    data = judgements.read(judged)
+    data = judged_files.read(judged)
     lines = ["lp\tsystem\tsid\tmine"]
     for item in data:
         for system, sid, human in zip(item.systems, item.sids, item.human, strict=True):
@@ -165,7 +165,7 @@ def test_sentbleu_of_wmt17(shared):
     printed = dict(
         zip("cs de fi lv ru tr zh".split(), (435, 432, 571, 393, 484, 538, 512), strict=True)
     )
-    ours = _agreement(judgements.read(shared / "wmt" / "da17.tsv.gz"), "sentbleu")
+    ours = _agreement(judged_files.read(shared / "wmt" / "da17.tsv.gz"), "sentbleu")
     for lang, value in printed.items():
         assert ours[f"{lang}-en"] == pytest.approx(value / 1000, abs=0.002)
 
@@ -174,7 +174,7 @@ def test_sentbleu_of_wmt17(shared):
 def test_system_level_bleu_of_wmt18_and_its_hidden_sign(shared):
     """The table prints .657 for tr-en; the correlation is negative."""
     human = read_system_human(shared / "wmt" / "sys18.tsv")
-    data = judgements.read(shared / "wmt" / "wmt18" / "tr-en.tsv.gz", human=human)
+    data = judged_files.read(shared / "wmt" / "wmt18" / "tr-en.tsv.gz", human=human)
     ours = _agreement(data, "bleu:tokenize=intl,lowercase=on", level="system")
     assert ours["tr-en"] == pytest.approx(-0.657, abs=0.01)
 
@@ -182,7 +182,7 @@ def test_system_level_bleu_of_wmt18_and_its_hidden_sign(shared):
 @pytest.mark.shared
 def test_wmt18_better_worse_pairs(shared):
     golden = json.loads((shared / "spec" / "golden" / "meta.json").read_text())["wmt18_darr_pairs"]
-    data = {j.lp: j for j in judgements.read(shared / "wmt" / "da18-large.tsv.gz")}
+    data = {j.lp: j for j in judged_files.read(shared / "wmt" / "da18-large.tsv.gz")}
     assert len(golden) == 7
     for lp, count in golden.items():
         assert len(correlation.darr_pairs(data[lp].sids, data[lp].raw)) == count

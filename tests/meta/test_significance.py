@@ -21,9 +21,9 @@ def test_examples_in_the_docstrings():
 
 def test_williams_golden():
     gold, m1, m2 = [1, 2, 3, 4, 5], [1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5]
-    assert significance.williams_of(m1, m2, gold) == pytest.approx(
-        (4.972307828, 0.019073688), abs=1e-8
-    )
+    r12, r13, r23 = (correlation.pearson(a, b) for a, b in ((m1, gold), (m2, gold), (m1, m2)))
+    t, p = significance.williams(r12, r13, r23, 5)
+    assert (float(t), float(p)) == pytest.approx((4.972307828, 0.019073688), abs=1e-8)
     assert float(significance.williams(0.70, 0.60, 0.80, 560)[0]) == pytest.approx(5.2241, abs=5e-5)
     assert np.isnan(significance.williams(0.9, 0.8, 0.9, 3)[1])
 

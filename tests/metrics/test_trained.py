@@ -96,10 +96,10 @@ def test_onnx_gives_what_torch_gave_in_every_view(home: Path) -> None:
 
 
 def _correlation(metric: Metric, home: Path) -> float:
-    from mtgauge.data import judgements
+    from mtgauge.data import judged_files
     from mtgauge.stats.correlation import pearson
 
-    (table,) = judgements.read(home / "test.tsv")
+    (table,) = judged_files.read(home / "test.tsv")
     scores = metric.statistics(table.segments())[:, 0]
     return float(pearson(scores, table.human))
 

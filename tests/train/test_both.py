@@ -22,7 +22,7 @@ from mtgauge.train.embedded.both import Losses, _drawn, train_both  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
 from mtgauge.train.embedded.corrupt import flat_rows, laid_out  # noqa: E402
 from mtgauge.train.embedded.encoder import Student  # noqa: E402
-from mtgauge.train.embedded.mirror import Back, Facts, align, slip  # noqa: E402
+from mtgauge.train.embedded.mirror import Facts, align, into_foreign, slip  # noqa: E402
 from mtgauge.train.embedded.prepare import load_types  # noqa: E402
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples  # noqa: E402
@@ -107,7 +107,7 @@ def test_what_happens_to_english_happens_to_the_foreign_side(corpus: ParallelCor
         assert len(at)
         found = exact[at[:, 0], at[:, 1]]
         assert (target[at[:, 0], found] == word).float().mean() > 0.9
-    back = Back.load(corpus.folder, corpus.langs, "cpu")
+    back = into_foreign(corpus.folder, corpus.langs, "cpu")
     facts = Facts.load(corpus.folder, "cpu")
     rng = torch.Generator().manual_seed(1)
     none = torch.full_like(target, -1)

@@ -12,8 +12,7 @@ from mtgauge.commands.shared import (
     add_place_options,
     add_result_options,
     open_cache,
-    place_of,
-    progress_bar,
+    running,
     use_encoder_options,
 )
 from mtgauge.data.output import write
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     # -l takes several pairs and so swallows a DATA that follows it
     langs = [word for word in args.lang or () if not Path(word).exists()]
     data = [*args.data, *(Path(word) for word in args.lang or () if Path(word).exists())]
-    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as progress:
+    with running(args, "segments") as (place, progress):
         found = meta(
             data,
             args.metrics,

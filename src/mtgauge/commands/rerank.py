@@ -10,13 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mtgauge.commands.shared import (
-    add_encoder_options,
-    add_place_options,
-    place_of,
-    progress_bar,
-    use_encoder_options,
-)
+from mtgauge.commands.shared import add_run_options, running, use_encoder_options
 from mtgauge.data import candidates, readers
 from mtgauge.data.output import write
 from mtgauge.data.spool import STANDARD_INPUT, Spool
@@ -53,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--candidates-column", default="candidates", metavar="NAME", help="of .jsonl (%(default)s)")
     add("--source-column", default="source", metavar="NAME", help="of .jsonl (%(default)s)")
     add("--quiet", action="store_true", help="results only: no notes, no progress")
-    add_encoder_options(parser)
-    add_place_options(parser)
+    add_run_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     found, sources = _read(args)
     started = time.perf_counter()
-    with place_of(args) as place, progress_bar("pairs", quiet=args.quiet) as advance:
+    with running(args, "pairs") as (place, advance):
         result = rerank(
             found.groups,
             sources,

@@ -84,8 +84,7 @@ def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> N
     )
     parser.add_argument("--seed", type=int, default=SEED, help="of the resampling (%(default)s)")
     parser.add_argument("--quiet", action="store_true", help="results only: no notes, no progress")
-    add_encoder_options(parser)
-    add_place_options(parser)
+    add_run_options(parser)
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
@@ -112,12 +111,12 @@ def score_files(
     files = args.translations, args.source, args.references, args.doc, args.by
     how = Comparing(not args.no_ci, args.seed, args.baseline)
     with Corpus.from_arguments(*files) as corpus:
-        theirs = brought(args, corpus)
+        foreign_scores = brought(args, corpus)
         if not page:
-            return score_open(args, corpus, specs, theirs, how, keep=keep)
+            return score_open(args, corpus, specs, foreign_scores, how, keep=keep)
         kinds = kinds_beside(registry.split_spec(spec)[0] for spec in specs)
         with Aside(args.lang, kinds) as aside:
-            found = score_open(args, corpus, specs, theirs, how, keep=True, look=aside.look)
+            found = score_open(args, corpus, specs, foreign_scores, how, keep=True, look=aside.look)
             return aside.tell(found)
 
 
@@ -125,14 +124,14 @@ def score_open(
     args: argparse.Namespace,
     corpus: Corpus,
     specs: Sequence[str],
-    theirs: Sequence[foreign.Foreign],
+    foreign_scores: Sequence[foreign.Foreign],
     how: Comparing,
     *,
     keep: bool = False,
     look: Callable[[Chunk], object] | None = None,
 ) -> Result:
     """Score a corpus as the options say, where they say."""
-    with place_of(args) as place, progress_bar("segments", quiet=args.quiet) as advance:
+    with running(args, "segments") as (place, advance):
         result = score_corpus(
             corpus,
             specs,
@@ -141,7 +140,7 @@ def score_open(
             unescape=args.unescape,
             how=how,
             progress=advance,
-            brought=theirs,
+            brought=foreign_scores,
             lower=args.lower,
             keep=keep,
             place=place,
@@ -213,8 +212,18 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def place_of(args: argparse.Namespace) -> contextlib.AbstractContextManager[Place]:
-    return open_place(Where(args.engine, args.workers, args.address))
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Encoders and places: what every command that scores texts takes."""
+    add_encoder_options(parser)
+    add_place_options(parser)
+
+
+@contextlib.contextmanager
+def running(args: argparse.Namespace, unit: str) -> Iterator[tuple[Place, Callable[[int], object]]]:
+    """The place of a run, and a function to call with the amount of `unit` that is done."""
+    where = Where(args.engine, args.workers, args.address)
+    with open_place(where) as place, progress_bar(unit, quiet=args.quiet) as advance:
+        yield place, advance
 
 
 def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:

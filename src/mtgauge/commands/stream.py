@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from mtgauge.commands.shared import (
-    add_encoder_options,
-    add_place_options,
-    place_of,
-    progress_bar,
-    use_encoder_options,
-)
+from mtgauge.commands.flags import read
+from mtgauge.commands.shared import add_run_options, running, use_encoder_options
 from mtgauge.data.records import Form
 from mtgauge.data.spool import STANDARD_INPUT
 from mtgauge.encode.load import configured
@@ -35,14 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--out", type=Path, metavar="DIR", help="folder of shards (default: standard output)")
     add("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
-    add("--source-column", default="source", metavar="NAME", help="(%(default)s)")
-    add("--target-column", default="target", metavar="NAME", help="(%(default)s)")
+    add("--source-column", dest="source", default="source", metavar="NAME", help="(%(default)s)")
+    add("--target-column", dest="target", default="target", metavar="NAME", help="(%(default)s)")
     add(
-        "--reference-column", action="append", default=[], metavar="NAME",
+        "--reference-column", dest="references", action="append", default=[], metavar="NAME",
         help="of a reference, for metrics that need one; may be given again",
     )  # fmt: skip
     add("--no-source", action="store_true", help="there is no source column")
-    add("--no-header", action="store_true", help="TSV without header: columns are called 1, 2, ...")
+    add(
+        "--no-header",
+        dest="header",
+        action="store_false",
+        help="TSV without header: columns are called 1, 2, ...",
+    )
     add(
         "--format",
         choices=["jsonl", "tsv"],
@@ -73,39 +74,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--rejects", type=Path, metavar="FILE", help="where damaged records go; of -o: its folder")
     add("--quiet", action="store_true", help="no notes, no progress")
-    add_encoder_options(parser)
-    add_place_options(parser)
+    add_run_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     use_encoder_options(args)
-    if args.no_source and args.source_column != "source":
+    if args.no_source and args.source != "source":
         raise UsageError("--no-source and --source-column: which?")
     if args.format is None and STANDARD_INPUT in args.inputs:
         raise UsageError("Which form has standard input? Give --format jsonl or --format tsv.")
-    plan = Plan(
-        inputs=args.inputs,
-        metrics=args.metrics,
-        source=None if args.no_source else args.source_column,
-        target=args.target_column,
-        references=args.reference_column,
-        lang=args.lang,
-        add=args.add,
-        keep=args.keep,
-        top=args.top,
-        by=args.by,
-        prefix=args.prefix,
+    plan = replace(
+        read(Plan, args),
+        source=None if args.no_source else args.source,
         form=None if args.format is None else Form(args.format),
-        header=not args.no_header,
-        shard_size=args.shard_size,
-        max_rejects=args.max_rejects,
     )
     started = time.perf_counter()
-    with (
-        configured(**ENCODERS),
-        place_of(args) as place,
-        progress_bar("records", quiet=args.quiet) as advance,
-    ):
+    with configured(**ENCODERS), running(args, "records") as (place, advance):
         found = stream(plan, args.out, place=place, rejects=args.rejects, progress=advance)
     sys.stdout.flush()
     if not args.quiet:

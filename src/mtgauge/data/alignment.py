@@ -109,9 +109,9 @@ def _by_words(one: Sequence[frozenset[str]], other: Sequence[frozenset[str]]) ->
     """By how many lines two files are shifted; 0: out of order; None: in order, or no telling."""
     n = len(one)
     votes: Counter[tuple[int, int]] = Counter()
-    here, there = _rare(one), _rare(other)
-    for word in here.keys() & there.keys():
-        votes.update((i, j) for i in here[word] for j in there[word])
+    rare_one, rare_other = _rare(one), _rare(other)
+    for word in rare_one.keys() & rare_other.keys():
+        votes.update((i, j) for i in rare_one[word] for j in rare_other[word])
     best: dict[int, int] = {}
     shifts: Counter[int] = Counter()
     for (i, j), count in votes.items():

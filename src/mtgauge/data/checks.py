@@ -227,7 +227,7 @@ class Watch:
 
     The habits (tokenised, lower-cased) are judged on the first `sample` segments of each stream:
     a habit is a property of a file, and the rest of a million lines need not be looked at. The same
-    holds for the language, which is dearer to tell: `stranger` is given some lines of each stream
+    holds for the language, which costs more to tell: `stranger` is given some lines of each stream
     and the language they should be in, and returns the language that each is in instead, or "".
     """
 

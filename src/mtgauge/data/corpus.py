@@ -12,8 +12,7 @@ sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 
 from mtgauge.data import checks, columns, readers
 from mtgauge.data.columns import Argument, Column, Text
+from mtgauge.data.seal import text_digest
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
@@ -179,7 +179,7 @@ class Corpus:
             "source": None if self.sources is None else self.sources.label,
             "references": [column.label for column in self.references],
             "systems": {name: column.label for name, column in self.systems.items()},
-            "digest": digest(self._given()),
+            "digest": text_digest(self._given()).hex(),
         }
 
     def _given(self) -> Iterator[str]:
@@ -246,15 +246,6 @@ def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
             if argument in readers.header_of(column.path, name):
                 return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
     return columns.column(argument, "system", spool)[0]
-
-
-def digest(texts: Iterable[str]) -> str:
-    """A short name for texts, by their content."""
-    found = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode()
-        found.update(len(data).to_bytes(8, "little") + data)
-    return found.hexdigest()
 
 
 def _flat(cell: Text) -> tuple[str, ...]:

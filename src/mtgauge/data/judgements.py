@@ -4,14 +4,8 @@
 as columns of equal length. System-level human scores, better/worse pairs and scores of other
 metrics stand beside it. A *test set* is the same table without segment scores.
 
-    read("judged.tsv.gz")             judged segments: lp system sid source reference hypothesis
-                                      human, optionally raw, n, reference2 ...
-    read("de-en.tsv", human=table)    a test set: sid source reference SYSTEM SYSTEM ...
-    read("WMT18/")                    an official WMT folder, an mt-metrics-eval folder, or a
-                                      folder of LP.tsv test sets
-
-Each format has a module beside this one: `judged_tables`, `wmt`, `mtme`, and `scores` for scores
-without judgements.
+`judged_files` reads files and folders of all formats; each has a module beside this one:
+`judged_tables`, `wmt`, `mtme`, and `scores` for scores without judgements.
 
 A score that is empty, `None`, `NA` or `NaN` is a missing judgement and stays NaN. Anything else
 that is not a finite number is refused with file, line and column.
@@ -31,8 +25,7 @@ from numpy.typing import NDArray
 from mtgauge.data import checks, columns
 from mtgauge.data.codes import is_pair, usual
 from mtgauge.data.segments import Segments
-from mtgauge.data.spool import Spool
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import UsageError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -93,15 +86,8 @@ class Judgements:
         """The texts, as a metric takes them."""
         if self.hypotheses is None:
             raise UsageError(f"{self.data} {self.lp} holds scores only, no texts to score.")
-        clean = checks.unescape if unescape else str
-        return Segments(
-            [clean(text) for text in self.hypotheses],
-            None if self.sources is None else [clean(text) for text in self.sources],
-            None
-            if self.references is None
-            else [tuple(clean(text) for text in row) for row in self.references],
-            self.lp,
-        )
+        found = Segments(self.hypotheses, self.sources, self.references, self.lp)
+        return found.mapped(checks.unescape) if unescape else found
 
     def take(self, rows: IntArray, data: str | None = None) -> Judgements:
         """The given rows, in ascending order; pairs with a row outside are dropped."""
@@ -129,37 +115,20 @@ class Judgements:
             judges=None if self.judges is None else self.judges[rows],
         )
 
+    def system_means(self, column: FloatArray) -> dict[str, float]:
+        """The mean of each system's rows; systems without any value are left out."""
+        return {
+            system: float(np.nanmean(column[rows]))
+            for system, rows in self.rows_by_system().items()
+            if not np.isnan(column[rows]).all()
+        }
+
     def rows_by_system(self) -> dict[str, IntArray]:
         """Row numbers of each system, systems in order of first appearance."""
         found: dict[str, list[int]] = {}
         for row, system in enumerate(self.systems):
             found.setdefault(system, []).append(row)
         return {system: np.array(rows, dtype=np.int64) for system, rows in found.items()}
-
-
-def read(
-    path: str | Path, lang: str | None = None, human: SystemScores | None = None
-) -> list[Judgements]:
-    """Judgements in a file or folder, one item per language pair; `lang` keeps one pair."""
-    from mtgauge.data import judged_tables, mtme, wmt  # they build on this module
-
-    path, lang = Path(path), lang and checks.language_pair(lang)
-    if path.is_dir():
-        if wmt.is_wmt_folder(path):
-            found = wmt.read_folder(path, lang)
-        elif mtme.is_mtme_folder(path):
-            found = mtme.read_folder(path, lang)
-        else:
-            found = judged_tables.read_folder(path, lang, human)
-    else:
-        with Spool() as spool:
-            found = judged_tables.read_file(spool.reusable(path), lang, human)
-    if human is not None:
-        found = [replace(x, system_human=human.get(x.lp, x.system_human)) for x in found]
-    if not found:
-        what = "no judgements" if lang is None else f"no judgements of {lang}"
-        raise InputError(f"{what} in here", file=path)
-    return found
 
 
 def pair_in_name(path: Path) -> str | None:

@@ -136,9 +136,7 @@ def _stack(table: Mapping[str, list[float]], systems: list[str], size: int) -> F
 # Writing
 
 
-def write_folder(
-    folder: str | Path, judgements: Judgements, gold: str = "human", reference: str = "refA"
-) -> None:
+def write_folder(folder: str | Path, judgements: Judgements) -> None:
     """Write one language pair; segments a system did not translate become empty lines.
 
     Segments are the distinct `sid`s in order of appearance. Rows whose sid has two sources are
@@ -147,8 +145,6 @@ def write_folder(
     """
     if judgements.sources is None or judgements.hypotheses is None:
         raise UsageError("The mt-metrics-eval layout needs sources and system outputs.")
-    if any(c in reference for c in ".-") or reference in ("all", "src"):
-        raise UsageError(f"{reference!r} cannot name a reference: no dots, dashes, 'all' or 'src'.")
     folder, pair = Path(folder), file_name(judgements.lp)
     line_of: dict[str, int] = {}
     rows: list[int] = []  # the first row of each segment
@@ -161,7 +157,7 @@ def write_folder(
     _write(folder / "documents" / f"{pair}.docs", ("all\tdocument" for _ in rows))
     if judgements.references is not None:
         for i in range(len(judgements.references[0])):
-            name = reference if i == 0 else f"{reference}{i + 1}"
+            name = "refA" if i == 0 else f"refA{i + 1}"
             texts = (judgements.references[row][i] for row in rows)
             _write(folder / "references" / f"{pair}.{name}.txt", texts)
     blocks = judgements.rows_by_system()
@@ -172,7 +168,7 @@ def write_folder(
     for system, found in at.items():
         outputs = (judgements.hypotheses[found[i]] if i in found else "" for i in range(len(rows)))
         _write(folder / "system-outputs" / pair / f"{system}.txt", outputs)
-    stem = folder / "human-scores" / f"{pair}.{gold}"
+    stem = folder / "human-scores" / f"{pair}.human"
     _write_scores(stem.with_name(stem.name + ".seg.score"), at, judgements.human, len(rows))
     if judgements.system_human:
         _write(

@@ -87,16 +87,21 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
             for number, raw in enumerate(iter(bounded, b""), 1):
                 yield number, checks.decode_line(raw, name, number)
         except DAMAGE as error:
-            raise InputError(
-                f"the file is damaged after this line ({error})",
-                file=name,
-                line=number,
-                remedy="Fetch or compress it again.",
-            ) from None
+            raise damaged(error, name, number) from None
     if number == 0:
         raise InputError(
             "the file is empty", file=name, remedy="It should hold one segment per line."
         )
+
+
+def damaged(error: Exception, file: str | Path, line: int) -> InputError:
+    """What is told of a file that cannot be read to its end."""
+    return InputError(
+        f"the file is damaged after this line ({error})",
+        file=file,
+        line=line,
+        remedy="Fetch or compress it again.",
+    )
 
 
 def text_lines(path: Path) -> list[str]:
@@ -117,7 +122,7 @@ def header_of(path: Path, label: str | None = None) -> list[str]:
     header = list(dict.fromkeys(name for _, row in islice(rows(path, label), some) for name in row))
     if not header:
         raise InputError("the table has a header but no rows", file=label or path)
-    _refuse_alike(header, [name.casefold() for name in header], label or str(path))
+    refuse_alike(header, [name.casefold() for name in header], label or str(path))
     return header
 
 
@@ -137,7 +142,7 @@ def rows(
         return
     numbered = cells(path, name, kind)
     _, header = next(numbered)
-    _refuse_alike(header, header, name)
+    refuse_alike(header, header, name)
     for number, fields in numbered:
         yield number, dict(zip(header, fields, strict=True))
 
@@ -218,7 +223,7 @@ def json_row(text: str, label: str, number: int) -> dict[str, Any]:
     return row
 
 
-def _refuse_alike(header: Sequence[str], keys: Sequence[str], label: str) -> None:
+def refuse_alike(header: Sequence[str], keys: Sequence[str], label: str) -> None:
     """Two columns of one name, or of names that differ in case only: which is meant?"""
     seen: dict[str, str] = {}
     for key, name in zip(keys, header, strict=True):

@@ -206,18 +206,11 @@ class TextRecords(Records):
                         else:
                             yield path, number, raw
             except readers.DAMAGE as error:
-                raise InputError(
-                    f"the file is damaged after this line ({error})",
-                    file=path,
-                    line=number,
-                    remedy="Fetch or compress it again.",
-                ) from None
+                raise readers.damaged(error, path, number) from None
 
     def _check_header(self, path: Path, raw: bytes) -> None:
         names = checks.decode_line(raw, path, 1).split("\t")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"two columns are called {twice!r}", file=path, line=1)
+        readers.refuse_alike(names, names, str(path))
         if self.header is None:
             self.refuse_missing(names, path, 1)
             self.header = names

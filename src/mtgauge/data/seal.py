@@ -2,6 +2,7 @@
 
     stored = sealed(b"values", key)          digest of key and content, then the content
     unsealed(stored, key)                    b"values"; None if anything about it was changed
+    text_digest(["one", "two"])            16 bytes that stand for these texts
     is_whole(path, sha256_of(path))          a whole file, read again only if it has changed
     libraries()                              "numpy 2.3.1;regex 2026.1;...": part of cache keys
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -54,6 +55,15 @@ def unsealed(stored: object, key: bytes) -> bytes | None:
 def _digest(content: bytes, key: bytes) -> bytes:
     made = hashlib.blake2b(len(key).to_bytes(8, "little") + key, digest_size=_SIZE)
     made.update(content)
+    return made.digest()
+
+
+def text_digest(texts: Iterable[str], before: bytes = b"") -> bytes:
+    """16 bytes that stand for these texts; lengths go in, so that no two lists read alike."""
+    made = hashlib.blake2b(before, digest_size=_SIZE)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        made.update(len(data).to_bytes(8, "little") + data)
     return made.digest()
 
 

@@ -10,7 +10,7 @@ each other, so sources and references repeat: a metric that encodes texts encode
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mtgauge.data.checks import language_pair
@@ -69,15 +69,17 @@ class Segments:
         over = sum(max(map(len, (h, s, *refs))) > longest for h, s, refs in rows)
         if not over:
             return self, 0
-        cut = Segments(
-            [_cut(text, longest) for text in self.hypotheses],
-            None if self.sources is None else [_cut(text, longest) for text in self.sources],
-            None
-            if self.references is None
-            else [tuple(_cut(text, longest) for text in row) for row in self.references],
+        return self.mapped(lambda text: _cut(text, longest)), over
+
+    def mapped(self, change: Callable[[str], str]) -> Segments:
+        """The same with every text changed."""
+        references = self.references
+        return Segments(
+            [change(text) for text in self.hypotheses],
+            None if self.sources is None else [change(text) for text in self.sources],
+            None if references is None else [tuple(map(change, row)) for row in references],
             self.lang,
         )
-        return cut, over
 
     def take(self, rows: Sequence[int]) -> Segments:
         """The given rows, in the given order."""

@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.data.seal import libraries, sealed, unsealed
+from mtgauge.data.seal import libraries, sealed, text_digest, unsealed
 from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
 from mtgauge.errors import ResourceError
@@ -135,17 +135,11 @@ def identity(ready: Ready, lang: str | None) -> bytes:
 
 
 def _keys(identity: bytes, batch: Segments) -> list[bytes]:
-    """One key per row; lengths go in, so that no two lists of texts read alike."""
+    """One key per row."""
     sources = batch.sources or [""] * len(batch)
     references = batch.references or [()] * len(batch)
-    keys = []
-    for hypothesis, source, refs in zip(batch.hypotheses, sources, references, strict=True):
-        digest = hashlib.blake2b(identity, digest_size=16)
-        for text in (hypothesis, source, *refs):
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "little") + data)
-        keys.append(digest.digest())
-    return keys
+    rows = zip(batch.hypotheses, sources, references, strict=True)
+    return [text_digest((text, source, *refs), identity) for text, source, refs in rows]
 
 
 @lru_cache(maxsize=1)

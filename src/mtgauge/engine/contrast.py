@@ -125,15 +125,15 @@ class Counted:
             written = by_group(mine.cells, mine.counts)
             with np.errstate(invalid="ignore", divide="ignore"):
                 scores[name] = (100 * 2 * right / (wanted + written)).tolist()
-        there = [k for k in range(len(FREQUENCIES)) if wanted[k]]
+        shown = [k for k in range(len(FREQUENCIES)) if wanted[k]]
         names = [f"{a} or more" if b is None else str(a) if a == b else f"{a}-{b}"
                  for a, b in FREQUENCIES]  # fmt: skip
         return Slices(
             "how often a word stands in the references",
             "words",
-            tuple(names[k] for k in there),
-            tuple(int(wanted[k]) for k in there),
-            {"words right (F1)": {name: [row[k] for k in there] for name, row in scores.items()}},
+            tuple(names[k] for k in shown),
+            tuple(int(wanted[k]) for k in shown),
+            {"words right (F1)": {name: [row[k] for k in shown] for name, row in scores.items()}},
         )
 
     def ngrams(self, first: str, second: str, most: int = 10) -> tuple[list[Phrase], list[Phrase]]:

@@ -28,6 +28,8 @@ from mtgauge.knowledge.link.annotations import Side, side_of, write
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.metrics.kobe import Kobe
 
+Kept = dict[str, tuple[int, int]]  # kind: (kept, all) of the source's entities
+
 
 @dataclass
 class Mentioned:
@@ -69,7 +71,7 @@ class Mentioned:
 @dataclass(frozen=True)
 class Counts:
     sides: dict[str, Mentioned]
-    kept: dict[str, dict[str, tuple[int, int]]]  # system: category: (kept, all) of the source's
+    kept: dict[str, Kept]  # by system
 
     def to_dict(self) -> dict[str, Any]:
         kept = {
@@ -83,24 +85,25 @@ def count(corpus: Corpus, spec: str, lang: str) -> Counts:
     """All counts of a corpus that has a source."""
     kobe = _ready(corpus, spec, lang)
     sides: dict[str, Mentioned] = {}
-    kept: dict[str, dict[str, list[int]]] = {name: {} for name in corpus.systems}
     for chunk in corpus.chunks(SHARD):
         for name, side, texts, code in _texts(chunk, lang):
             sides.setdefault(name, Mentioned()).add(kobe.mentions(texts, code, side))
-        for name, texts in chunk.systems.items():
-            batch = Segments(texts, chunk.sources, chunk.references, lang)
-            for category, (found, every) in kobe.categories(batch).items():
-                row = kept[name].setdefault(category, [0, 0])
-                row[0] += found
-                row[1] += every
     source = sides["source"].ids
     for mentioned in sides.values():
         mentioned.common = len(mentioned.ids & source)
-    tables = {
-        name: {c: (row[0], row[1]) for c, row in sorted(table.items(), key=lambda x: -x[1][1])}
-        for name, table in kept.items()
-    }
-    return Counts(sides, tables)
+    return Counts(sides, kept_by_kind(corpus, kobe, lang))
+
+
+def kept_by_kind(corpus: Corpus, kobe: Kobe, lang: str | None) -> dict[str, Kept]:
+    """Of the source's entities of each kind, how many every system keeps, of how many."""
+    kept: dict[str, Kept] = {name: {} for name in corpus.systems}
+    for chunk in corpus.chunks(SHARD):
+        for name, texts in chunk.systems.items():
+            batch = Segments(texts, chunk.sources, chunk.references, lang)
+            for kind, (found, every) in kobe.categories(batch).items():
+                before = kept[name].get(kind, (0, 0))
+                kept[name][kind] = (before[0] + found, before[1] + every)
+    return {name: dict(sorted(t.items(), key=lambda x: -x[1][1])) for name, t in kept.items()}
 
 
 def annotate(corpus: Corpus, spec: str, lang: str, folder: Path) -> list[Path]:

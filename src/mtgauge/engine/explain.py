@@ -9,12 +9,13 @@ idf) sees all of them, as it does when it scores. `segment` counts from 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
+from mtgauge.engine.entities import Kept, kept_by_kind
 from mtgauge.engine.local import references_per_segment, task_of
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
@@ -83,17 +84,13 @@ def _sentences(alone: Segments) -> dict[str, str]:
     return sides | {"hypothesis": alone.hypotheses[0]}
 
 
-def categories(corpus: Corpus, spec: str, lang: str | None) -> dict[str, tuple[int, int]]:
+def categories(corpus: Corpus, spec: str, lang: str | None) -> Kept:
     """Kept and all source entities by kind: figure 3 of the paper on KoBE, for one system."""
     metric = _ready(corpus, spec, lang).metric
     if not isinstance(metric, Kobe):
         raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
-    counts: dict[str, tuple[int, int]] = {}
-    for batch in _batches(corpus, lang):
-        for category, (kept, every) in metric.categories(batch).items():
-            before = counts.get(category, (0, 0))
-            counts[category] = (before[0] + kept, before[1] + every)
-    return dict(sorted(counts.items(), key=lambda item: -item[1][1]))
+    (kept,) = kept_by_kind(corpus, metric, lang).values()
+    return kept
 
 
 def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
@@ -110,9 +107,3 @@ def _ready(corpus: Corpus, spec: str, lang: str | None) -> Ready:
     )
     check_device([ready.metric])
     return ready
-
-
-def _batches(corpus: Corpus, lang: str | None) -> Iterator[Segments]:
-    for chunk in corpus.chunks(SHARD):
-        (texts,) = chunk.systems.values()
-        yield Segments(texts, chunk.sources, chunk.references, lang)

@@ -259,8 +259,8 @@ def _unmet(mine: Sequence[Mention], theirs: Sequence[Mention], lang: str) -> lis
 
 
 def _missed(mine: Sequence[Mention], theirs: Sequence[Mention]) -> list[Mention]:
-    there = {id for mention in theirs for id in mention.ids}
-    return [m for m in _counted(mine) if there.isdisjoint(m.ids)]
+    met = {id for mention in theirs for id in mention.ids}
+    return [m for m in _counted(mine) if met.isdisjoint(m.ids)]
 
 
 def _may_be_a_word(id: str, lang: str) -> bool:

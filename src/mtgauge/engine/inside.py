@@ -74,13 +74,9 @@ def _explanations(result: Result, metrics: Mapping[str, Ready], n: int) -> Itera
     texts = result.texts
     assert texts is not None
     for k in chosen(result, n):
-        for name, lines in texts.systems.items():
-            alone = Segments(
-                [lines[k]],
-                None if texts.sources is None else [texts.sources[k]],
-                None if texts.references is None else [texts.references[k]],
-                result.lang,
-            )
+        one = texts.only(k)
+        for name, line in one.systems.items():
+            alone = Segments(line, one.sources, one.references, result.lang)
             for spec, ready in metrics.items():
                 try:
                     yield Explained(spec, name, k, explain_alone(ready.metric, alone))

@@ -117,7 +117,9 @@ def score_corpus(
         number=references_per_segment(corpus),
         facts=facts,
     )
-    theirs = {one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought}
+    foreign_metrics = {
+        one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought
+    }
     watch = checks.Watch(lang, strangers)
     blank: list[np.ndarray] = []
     texts: list[Chunk] = []
@@ -151,14 +153,16 @@ def score_corpus(
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
     documents = None if corpus.documents is None else [str(x) for x in corpus.documents]
-    results = summarise(metrics | theirs, tables, names, how, skipped=skipped, documents=documents)
+    results = summarise(
+        metrics | foreign_metrics, tables, names, how, skipped=skipped, documents=documents
+    )
     _add_counts(results, watch, names, skipped)
     results = {
         spec: replace(found, trust=known(found.signature, lang)) for spec, found in results.items()
     }
     results |= {spec: _unserved(spec, why, names, n) for spec, why in unserved.items()}
     result = Result(
-        {spec: results[spec] for spec in (*specs, *theirs)},
+        {spec: results[spec] for spec in (*specs, *foreign_metrics)},
         names,
         n,
         lang,
@@ -173,7 +177,7 @@ def score_corpus(
     if not keep:
         return result
     kept = Chunk.joined(texts)
-    slices = by_segments(metrics | theirs, tables, kept, ~skipped, lang)
+    slices = by_segments(metrics | foreign_metrics, tables, kept, ~skipped, lang)
     return replace(result, texts=kept, slices=tuple(slices))
 
 

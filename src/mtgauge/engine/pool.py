@@ -198,12 +198,12 @@ class Pool:
     def _open(self, worker: Handle, job: Job) -> None:
         if self._opened.get(id(worker)) is job:
             return
-        theirs = _checked(worker.ask(job.question))["about"]
+        worker_about = _checked(worker.ask(job.question))["about"]
         for what, ours in job.about.items():
-            if theirs.get(what) != ours:
+            if worker_about.get(what) != ours:
                 raise ResourceError(
-                    f"A worker differs from this process in {what}: {theirs.get(what)} there, "
-                    f"{ours} here. Install the same versions and models in both places."
+                    f"A worker differs from this process in {what}: {worker_about.get(what)} "
+                    f"there, {ours} here. Install the same versions and models in both places."
                 )
         self._opened[id(worker)] = job
 

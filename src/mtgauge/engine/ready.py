@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mtgauge import registry
-from mtgauge.data.corpus import digest
+from mtgauge.data.seal import text_digest
 from mtgauge.encode.load import current_settings
 from mtgauge.errors import LanguageError, UsageError
 from mtgauge.metric import Metric, Task
@@ -82,12 +82,12 @@ def make_ready(
         if references is None:
             raise UsageError(f"{name} learns from all references of a test set: none are here.")
         texts = list(references())
-        corpus = digest(texts)
+        corpus = text_digest(texts).hex()
         metric.fit(texts)
-    told = {"refs": str(number)} if "reference" in metric.needs else {}
-    told |= {"lang": task.lang or "none", **(facts or {})}
+    signed = {"refs": str(number)} if "reference" in metric.needs else {}
+    signed |= {"lang": task.lang or "none", **(facts or {})}
     order = Order(name, task, tuple(texts), number, dict(facts or {}))
-    return Ready(name, metric, sign(metric, told, asked), corpus, order)
+    return Ready(name, metric, sign(metric, signed, asked), corpus, order)
 
 
 def serve(
@@ -117,6 +117,16 @@ def serve(
     if specs and not found:
         raise next(iter(unserved.values()))
     return found, {spec: str(error) for spec, error in unserved.items()}
+
+
+def serve_all(specs: Sequence[str], task: Task, *, number: int = 1) -> dict[str, Ready]:
+    """Ready metrics by spec, for a run that has no place for a metric without scores."""
+    if not specs:
+        return {}
+    found, unserved = serve(specs, task, number=number)
+    for spec, why in unserved.items():
+        raise LanguageError(f"{spec}: {why}")
+    return found
 
 
 def check_device(metrics: Iterable[Metric]) -> None:

@@ -33,9 +33,9 @@ from mtgauge import registry
 from mtgauge.data import checks, columns
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import Here, Place
-from mtgauge.engine.ready import Ready, serve
+from mtgauge.engine.ready import Ready, serve_all
 from mtgauge.engine.result import data_frame, number
-from mtgauge.errors import InputError, LanguageError, UsageError
+from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
 
 TILE = 32  # texts on either side of a tile
@@ -221,14 +221,10 @@ def _weights(weights: Sequence[float] | None, many: int) -> list[float]:
 
 
 def _ready(specs: Sequence[str], task: Task, needs: str | None = None) -> dict[str, Ready]:
-    if not specs:
-        return {}
     for spec in specs:
         if "reference" in registry.load(spec).needs - task.sides:
             raise UsageError(f"{spec} needs a reference: give it with --mbr, not with -m.")
-    found, unserved = serve(list(specs), task)
-    for spec, why in unserved.items():
-        raise LanguageError(f"{spec}: {why}")
+    found = serve_all(specs, task)
     for spec, ready in found.items():
         if needs is not None and needs not in ready.metric.needs:
             raise UsageError(f"{spec} needs no {needs}: give it with -m, not with --mbr.")

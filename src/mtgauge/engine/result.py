@@ -31,6 +31,7 @@ from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.paired import ALPHA, Pairwise
 
 T = TypeVar("T")
+_TESTS = ("bootstrap", "randomisation", "adjusted")  # fields of `Pairwise`; p_ of `Versus`
 
 
 @dataclass(frozen=True)
@@ -200,8 +201,7 @@ def _show(result: Result, form: str, *options: Any) -> Any:
 
 def _system_row(system: SystemScore) -> dict[str, Any]:
     low, high = system.ci or (math.nan, math.nan)
-    versus = system.versus
-    tests = ("p_bootstrap", "p_randomisation", "p_adjusted")
+    versus, tests = system.versus, [f"p_{kind}" for kind in _TESTS]
     return {
         "score": system.score,
         "ci_low": low,
@@ -238,12 +238,8 @@ def _pairs_dict(metric: MetricResult) -> list[dict[str, Any]]:
     tests, names = metric.tests, list(metric.systems)
     assert tests is not None
     return [
-        {
-            "systems": [names[i], names[j]],
-            "p_bootstrap": number(tests.bootstrap[i, j]),
-            "p_randomisation": number(tests.randomisation[i, j]),
-            "p_adjusted": number(tests.adjusted[i, j]),
-        }
+        {"systems": [names[i], names[j]]}
+        | {f"p_{kind}": number(getattr(tests, kind)[i, j]) for kind in _TESTS}
         for i in range(len(names))
         for j in range(i + 1, len(names))
     ]
@@ -257,12 +253,8 @@ def _system_dict(metric: MetricResult, name: str, segments: bool) -> dict[str, A
     if segments:
         entry["segments"] = [number(x) for x in system.segments.tolist()]
     if system.versus is not None:
-        entry["versus"] = {
-            "system": system.versus.system,
-            "p_bootstrap": number(system.versus.p_bootstrap),
-            "p_randomisation": number(system.versus.p_randomisation),
-            "p_adjusted": number(system.versus.p_adjusted),
-        }
+        p_values = {f"p_{kind}": number(getattr(system.versus, f"p_{kind}")) for kind in _TESTS}
+        entry["versus"] = {"system": system.versus.system, **p_values}
         if (agreement := metric.agreement(name)) is not None:
             entry["versus"]["people_agree"] = dict(
                 zip(("share", "low", "high"), map(number, agreement), strict=True)

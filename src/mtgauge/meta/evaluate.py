@@ -162,11 +162,7 @@ class _Draws:
 def _system_points(
     judgements: Judgements, scores: Sequence[Scores]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    human = dict(judgements.system_human) or {
-        system: float(np.nanmean(judgements.human[rows]))
-        for system, rows in judgements.rows_by_system().items()
-        if not np.isnan(judgements.human[rows]).all()
-    }
+    human = dict(judgements.system_human) or judgements.system_means(judgements.human)
     outcomes = []
     if not judgements.system_human:
         outcomes.append("human score of a system: the mean of its judged segments")

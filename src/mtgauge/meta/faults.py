@@ -122,16 +122,16 @@ def _text(units: Sequence[str]) -> str:
 
 def copied(source: str, translation: str, share: float, draw: random.Random) -> str | None:
     """The translation with a part of it, at a random place, as it stands in the source."""
-    theirs, mine = _units(source), _units(translation)
-    if min(len(theirs), len(mine)) < _FEWEST:
+    source_units, own_units = _units(source), _units(translation)
+    if min(len(source_units), len(own_units)) < _FEWEST:
         return None
     start = draw.random() * (1 - share)
 
     def cut(n: int) -> tuple[int, int]:
         return round(start * n), max(round((start + share) * n), round(start * n) + 1)
 
-    (a, b), (c, d) = cut(len(theirs)), cut(len(mine))
-    return _text([*mine[:c], " ", *theirs[a:b], " ", *mine[d:]]).replace("  ", " ")
+    (a, b), (c, d) = cut(len(source_units)), cut(len(own_units))
+    return _text([*own_units[:c], " ", *source_units[a:b], " ", *own_units[d:]]).replace("  ", " ")
 
 
 @_fault("copy")
@@ -150,8 +150,8 @@ def _copy_of(share: float) -> Fault:
 
 def _is_mostly_kept(good: Good) -> bool:
     """Whether half of the source stands in its good translation: to copy names is no fault."""
-    theirs, mine = _words(good.source), _words(good.translation)
-    return 2 * sum(word in mine for word in theirs) >= len(theirs)
+    source_words, own_words = _words(good.source), _words(good.translation)
+    return 2 * sum(word in own_words for word in source_words) >= len(source_words)
 
 
 def _words(text: str) -> list[str]:
@@ -258,16 +258,16 @@ def _clauses(text: str) -> list[str]:
 @_fault("source-words")
 def _source_words(good: Good, around: _Around) -> str | None:
     """A third of the words as they stand in the source, scattered."""
-    theirs, mine = _units(good.source), _units(good.translation)
-    if min(len(theirs), len(mine)) < _FEWEST:
+    source_units, own_units = _units(good.source), _units(good.translation)
+    if min(len(source_units), len(own_units)) < _FEWEST:
         return None
-    known = {unit.strip().casefold() for unit in mine}
-    for i in around.draw.sample(range(len(mine)), max(1, len(mine) // 3)):
-        word = theirs[i * len(theirs) // len(mine)].strip()
+    known = {unit.strip().casefold() for unit in own_units}
+    for i in around.draw.sample(range(len(own_units)), max(1, len(own_units) // 3)):
+        word = source_units[i * len(source_units) // len(own_units)].strip()
         if word.casefold() not in known and any(map(str.isalpha, word)):
-            space = mine[i][: len(mine[i]) - len(mine[i].lstrip())]
-            mine[i] = space + word
-    return _text(mine)
+            space = own_units[i][: len(own_units[i]) - len(own_units[i].lstrip())]
+            own_units[i] = space + word
+    return _text(own_units)
 
 
 @_fault("transliterated")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from mtgauge import registry
-from mtgauge.data import checks, judgements
+from mtgauge.data import checks, judged_files
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
@@ -60,7 +60,7 @@ def human_translations(
         (chunk,) = corpus.chunks(len(references))
         found.append((pair, list(zip(sources, chunk.systems["references"], strict=True))))
     for item in data:
-        for table in [item] if isinstance(item, Judgements) else judgements.read(item, pair):
+        for table in [item] if isinstance(item, Judgements) else judged_files.read(item, pair):
             if table.sources is None or table.references is None:
                 raise UsageError(f"{table.data}: a probe needs sources and references.")
             firsts = [row[0] for row in table.references]

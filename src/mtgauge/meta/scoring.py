@@ -110,11 +110,7 @@ def external(
         segments = judgements.scores.get(name)
         systems = judgements.system_scores.get(name, {})
         if segments is not None and not systems:  # the shared tasks' way from segments to systems
-            systems = {
-                system: float(np.nanmean(segments[rows]))
-                for system, rows in judgements.rows_by_system().items()
-                if not np.isnan(segments[rows]).all()
-            }
+            systems = judgements.system_means(segments)
         if not systems if level == "system" else segments is None or np.isnan(segments).all():
             continue
         found.append(

@@ -220,12 +220,3 @@ def clusters(values: Sequence[float], p: FloatArray, alpha: float = ALPHA) -> li
         current.append(int(i))
         found[int(i)] = number
     return found
-
-
-def williams_of(a: ArrayLike, b: ArrayLike, human: ArrayLike) -> tuple[float, float]:
-    """(t, p) of the Williams test from the scores themselves."""
-    x = np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)])
-    h = np.asarray(human, dtype=np.float64)
-    r = pearson(x, h)
-    t, p = williams(r[0], r[1], pearson(x[0], x[1]), len(h))
-    return float(t), float(p)

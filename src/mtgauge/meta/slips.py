@@ -64,8 +64,8 @@ def renamed(
     """One name is exchanged for a name from other texts."""
     found = _names(text, language)
     if language.base in _NOUNS_IN_CAPITALS:
-        theirs = set(_NAME.findall(source))
-        found = [(a, b) for a, b in found if text[a:b] in theirs]
+        in_source = set(_NAME.findall(source))
+        found = [(a, b) for a, b in found if text[a:b] in in_source]
     pool = {other[a:b] for other in others for a, b in _names(other, language)}
     strange = sorted(name for name in pool if name not in text)
     if not found or not strange:

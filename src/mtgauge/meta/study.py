@@ -18,7 +18,7 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge._version import __version__
-from mtgauge.data import checks, judgements, mtme, scores
+from mtgauge.data import checks, judged_files, mtme, scores
 from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
@@ -172,7 +172,7 @@ def gather(
         else:
             chosen: list[str | None] = [*wanted] or [None]
             for pair in chosen:
-                found += judgements.read(item, pair, table)
+                found += judged_files.read(item, pair, table)
     for path in score_files:
         brought = scores.read_scores(path, wanted[0] if len(wanted) == 1 else None)
         if items:

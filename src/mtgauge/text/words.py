@@ -1,7 +1,7 @@
 """Word tokenisers by name and by language.
 
     tokenizer("13a")("Hello, world.")       -> ['Hello', ',', 'world', '.']
-    for_language("en")("It's over. Go!")    -> ['It', "'s", 'over', '.', 'Go', '!']
+    tokenizer("english")("It's over. Go!")  -> ['It', "'s", 'over', '.', 'Go', '!']
     longest_match({"你好", "世界"})("你好世界") -> ['你好', '世界']
 
 Names: `none` (split at white space), `13a`, `intl`, `zh`, `char`, `ja-mecab`, `ko-mecab`,
@@ -247,10 +247,6 @@ def tokenizer(name: str) -> Tokenizer:
 def name_for_language(lang: str | None) -> str:
     """The default tokeniser of a language; English where it is not known."""
     return _LANGUAGES.get(lang or "en", "unicode")
-
-
-def for_language(lang: str | None) -> Tokenizer:
-    return tokenizer(name_for_language(lang))
 
 
 def longest_match(vocabulary: Collection[str]) -> Tokenizer:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from mtgauge.commands.train.flags import add
+from mtgauge.commands.flags import add
 from mtgauge.train.settings import JudgedFiles
 
 STAGES = {"blend": "centres, scales and weights of a blend of metrics, from judged segments"}

@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mtgauge.commands.train.flags import add, read
+from mtgauge.commands.flags import add, read
 from mtgauge.train.onnx.card import read_facts
 from mtgauge.train.settings import (
     CorpusPreparation,

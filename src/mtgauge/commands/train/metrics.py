@@ -24,7 +24,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from mtgauge.commands.train.flags import add, read
+from mtgauge.commands.flags import add, read
 from mtgauge.train.onnx.card import read_facts
 from mtgauge.train.settings import (
     HEADS,

@@ -3,8 +3,8 @@
     find(keys, n, folder, Path("duplicate.bits"))
     bits = Bits(Path("duplicate.bits")); bits[7]         whether record 7 repeats an earlier one
 
-A record's key is a hash of 128 bits of its texts (blake2b): among ten billion different texts the
-chance that two share one is below 1 in 10^18. One pass over the input appends (hash, place), 24
+A record's key is a hash of 128 bits of its texts (data/seal.py): among ten billion different texts
+the chance that two share one is below 1 in 10^18. One pass over the input appends (hash, place), 24
 bytes, to one of 256 files by the first byte of the hash. Equal texts meet in one file, which is
 sorted in memory; all but the first place of each hash are marked. A file of more than `MOST`
 entries is split once more by the next byte. The marks are one bit per record on disk, read through
@@ -14,7 +14,6 @@ for `MOST` entries (about 250 MB) at most.
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,15 +25,6 @@ MOST = 4_000_000
 _ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("place", "<u8")])
 _BLOCK = 250_000  # entries that wait in memory
 Entries = NDArray[np.void]
-
-
-def key(*texts: str) -> bytes:
-    """16 bytes that stand for these texts; lengths go in, so that no two lists read alike."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.digest()
 
 
 def find(keys: Iterable[tuple[int, bytes]], folder: Path, marks: Path, most: int = MOST) -> None:

@@ -25,11 +25,11 @@ from mtgauge.data.segments import Segments
 from mtgauge.data.spool import STANDARD_INPUT
 from mtgauge.engine.cache import code_fingerprint
 from mtgauge.engine.places import Tables
-from mtgauge.engine.ready import Ready, serve
+from mtgauge.engine.ready import Ready, serve_all
 from mtgauge.engine.stream.expression import Expression
 from mtgauge.engine.stream.rules import DUPLICATES, RULES, Pairs, check_rules
 from mtgauge.engine.stream.top import Top
-from mtgauge.errors import LanguageError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.metric import Task
 
 BLOCK = 2000  # records that are scored together
@@ -139,11 +139,11 @@ class Job:
         }
         dropped: Counter[str] = Counter()
         alive = list(range(len(rows)))
-        for dear, parts in enumerate(self._early):
+        for costly, parts in enumerate(self._early):
             some = [targets[i] for i in alive]
             pairs = Pairs([sources[i] for i in alive] if sources else some, some, self.lang)
             for name in self.rules:
-                if RULES[name].is_dear == bool(dear):
+                if RULES[name].is_costly == bool(costly):
                     values = RULES[name].values(pairs)
                     added[plan.prefix + name] = _placed(values, alive, len(rows))
             alive = self._pass(parts, block, added, alive, dropped)
@@ -257,8 +257,6 @@ class Job:
         return types | dict.fromkeys(self.names.values(), "number")
 
     def _ready(self) -> dict[str, Ready]:
-        if not self.plan.metrics:
-            return {}
         sides = {"source": self.plan.source, "reference": self.plan.references}
         task = Task(frozenset(side for side, there in sides.items() if there), self.lang)
         for spec in self.plan.metrics:
@@ -266,23 +264,18 @@ class Job:
             if missing:
                 flags = " and ".join(f"--{side}-column" for side in sorted(missing))
                 raise UsageError(f"{spec} needs {' and '.join(sorted(missing))}: give {flags}.")
-        found, unserved = serve(
-            list(self.plan.metrics), task, number=max(1, len(self.plan.references))
-        )
-        for spec, why in unserved.items():
-            raise LanguageError(f"{spec}: {why}")
-        return found
+        return serve_all(self.plan.metrics, task, number=max(1, len(self.plan.references)))
 
     def _parts(self) -> tuple[tuple[list[Expression], list[Expression]], list[Expression]]:
-        """Conditions in the order in which they are asked: cheap, dear, and those on metrics."""
+        """Conditions in the order in which they are asked: cheap, costly, and those on metrics."""
         scores = set(self.names.values())
-        dear = {self.plan.prefix + name for name in self.rules if RULES[name].is_dear}
+        costly = {self.plan.prefix + name for name in self.rules if RULES[name].is_costly}
         parts = self.keep.parts if self.keep else []
         late = [part for part in parts if part.columns & scores]
         early = [part for part in parts if not part.columns & scores]
         return (
-            [part for part in early if not part.columns & dear],
-            [part for part in early if part.columns & dear],
+            [part for part in early if not part.columns & costly],
+            [part for part in early if part.columns & costly],
         ), late
 
     # the manifest

@@ -34,7 +34,7 @@ class Rule:
     says: str
     values: Callable[[Pairs], Sequence[Any]]
     needs_lang: bool = False
-    is_dear: bool = False  # identifies languages: asked only of what cheap conditions have left
+    is_costly: bool = False  # identifies languages: asked only of what cheap conditions have left
 
 
 def _languages(texts: Sequence[str]) -> list[str]:
@@ -87,39 +87,39 @@ def _ratios(pairs: Pairs) -> list[float | None]:
 
 
 def _both(
-    name: str, type_: Type, says: str, of: Callable[[Sequence[str]], Any], is_dear: bool = False
+    name: str, type_: Type, says: str, of: Callable[[Sequence[str]], Any], is_costly: bool = False
 ) -> dict[str, Rule]:
     """The same question of both sides."""
     return {
         f"source_{name}": Rule(
-            type_, f"{says} of the source", lambda pairs: of(pairs.sources), is_dear=is_dear
+            type_, f"{says} of the source", lambda pairs: of(pairs.sources), is_costly=is_costly
         ),
         f"target_{name}": Rule(
-            type_, f"{says} of the target", lambda pairs: of(pairs.targets), is_dear=is_dear
+            type_, f"{says} of the target", lambda pairs: of(pairs.targets), is_costly=is_costly
         ),
     }
 
 
 RULES: dict[str, Rule] = {
-    **_both("lang", "text", "language, as it looks,", _languages, is_dear=True),
+    **_both("lang", "text", "language, as it looks,", _languages, is_costly=True),
     **_both("script", "text", "script, such as Latn,", _scripts),
     "source_foreign": Rule(
         "truth",
         "the source is surely not in the language of -l",
         lambda pairs: _foreign(pairs.sources, pairs.lang, "source"),
         needs_lang=True,
-        is_dear=True,
+        is_costly=True,
     ),
     "target_foreign": Rule(
         "truth",
         "the target is surely not in the language of -l",
         lambda pairs: _foreign(pairs.targets, pairs.lang, "target"),
         needs_lang=True,
-        is_dear=True,
+        is_costly=True,
     ),
     "copy": Rule("truth", "the target is the source, but for case and spaces", _copies),
     "untranslated": Rule(
-        "number", "share of the target that was left untranslated", _untranslated, is_dear=True
+        "number", "share of the target that was left untranslated", _untranslated, is_costly=True
     ),
     "length_ratio": Rule("number", "characters of the longer side over the shorter", _ratios),
     **_both("length", "integer", "characters", _lengths),

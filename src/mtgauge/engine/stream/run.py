@@ -34,6 +34,7 @@ from mtgauge.data.output import make_folder
 from mtgauge.data.record_files import open_records
 from mtgauge.data.record_output import writer
 from mtgauge.data.records import Block, Form, Records, Reject
+from mtgauge.data.seal import text_digest
 from mtgauge.data.segments import Segments
 from mtgauge.data.spool import Spool, read_once
 from mtgauge.engine.places import Here, Place
@@ -310,7 +311,7 @@ class _Run:
         records = self.job.open(self.paths)
         while block := records.take(BLOCK):
             for place, row in zip(block.at, block.rows, strict=True):
-                yield place, duplicates.key(*(row[side] for side in sides if side))
+                yield place, text_digest(row[side] for side in sides if side)
 
 
 def _entry(kept: Kept) -> dict[str, Any]:

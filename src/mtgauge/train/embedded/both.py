@@ -21,7 +21,7 @@ otherwise. A card's `turned` tells the metrics to do the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,13 +36,12 @@ from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.corrupt import laid_out, same_width
-from mtgauge.train.embedded.encoder import Student, whole_words
-from mtgauge.train.embedded.mirror import Back, Facts, slip
+from mtgauge.train.embedded.encoder import Student, descend_student, whole_words
+from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
 from mtgauge.train.embedded.triples import Triples, people_loss
-from mtgauge.train.loop.descend import descend
 from mtgauge.train.settings import EncoderTraining
 
 HURT = 0.35  # of the ratings' deviation, for each number or negation that is wrong
@@ -68,8 +67,8 @@ class Losses:
         self.made = settings.made(samples.each if samples is not None else 0)
         self._turn_to(samples is not None)
         self.pieces = corpus.tables("student", BOS, EOS)
-        self.theirs = corpus.tables("teacher", FIRST, LAST)
-        self.back = Back.load(corpus.folder, corpus.langs, device)
+        self.teacher_pieces = corpus.tables("teacher", FIRST, LAST)
+        self.back = into_foreign(corpus.folder, corpus.langs, device)
         self.facts = Facts.load(corpus.folder, device)
         self.rng = torch.Generator(device=device).manual_seed(settings.seed)
         self.host = np.random.default_rng(settings.seed)
@@ -139,36 +138,26 @@ class Losses:
     @torch.no_grad()
     def _teach(
         self, target: Tensor, slots: Tensor, hurt: Tensor, longest: int
-    ) -> tuple[f.Found, tuple[Tensor, Tensor], Tensor]:
+    ) -> tuple[o.Match, tuple[Tensor, Tensor], Tensor]:
         """Ratings of the versions; words' best matches and where, words' vectors of the references;
         the references' mean vectors."""
         n, k, wide = slots.shape
-        y = f.lay_out(target, self.theirs, longest)
-        c = f.lay_out(slots.flatten(0, 1), self.theirs, longest)
+        y = f.lay_out(target, self.teacher_pieces, longest)
+        c = f.lay_out(slots.flatten(0, 1), self.teacher_pieces, longest)
         states = self.teacher(f.together([y, c]), self.s.teacher_layer)
         unit = f.unit(states)
         inner = c.inner.view(n, k, -1)
         found = f.match(unit[n:].view(n, k, longest, -1), inner, unit[:n], y.inner)
-        best, there = f.by_word(found.best, c.word.view(n, k, -1), inner, wide)
+        best, rated_words = f.by_word(found.best, c.word.view(n, k, -1), inner, wide)
         last = self.teacher(y, self.teacher.layers, states[:n], self.s.teacher_layer).float()
         mean = (last * y.real[..., None]).sum(1) / y.real.sum(1, keepdim=True)
         lower = torch.zeros_like(found.f)
         lower[:, self.each :] = HURT * hurt * found.f.std()
         p, r, both = (value - lower for value in found.three)
-        return f.Found(best, p, r, both), (there, f.word_vectors(states[:n].float(), y)), mean
-
-    def _follow(self, student: f.Found, taught: f.Found, kinds: Sequence[slice]) -> Tensor:
-        """P, R and F over the batch, F among the versions of one source; each kind by itself."""
-        parts = []
-        for kind in kinds:
-            for mine, theirs in zip(student.three, taught.three, strict=True):
-                parts.append(o.follow(mine[:, kind], theirs[:, kind]) / 3)
-            if kind.stop - kind.start > 1:
-                parts.append(o.follow(o.within(student.f[:, kind]), o.within(taught.f[:, kind])))
-        return torch.stack(parts).sum() / len(kinds)
+        return o.Match(best, p, r, both), (rated_words, f.word_vectors(states[:n].float(), y)), mean
 
     def _match(
-        self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: f.Found,
+        self, source: Tensor, target: Tensor, slots: Tensor, foreign: Tensor, taught: o.Match,
         words: tuple[Tensor, Tensor], mean: Tensor, longest: int,
     ) -> dict[str, Tensor]:  # fmt: skip
         n, k, wide = slots.shape
@@ -185,19 +174,19 @@ class Losses:
         word_c = parts[2].word.view(n, k, -1)
         x_, y_ = f.turned(x), f.turned(y)
         made = slice(self.each, k)
-        rated = f.Found(taught.best, *(value[:, made] for value in taught.three))
+        rated = o.Match(taught.best, *(value[:, made] for value in taught.three))
         cross = f.match(c, in_c, x_, in_x)
         same = f.match(c, in_c, y, in_y)
         away = f.match(z, in_z, y_, in_y)
         abroad = f.match(z, in_z, x, in_x)
         one = [slice(0, m)]
         losses = {
-            "cross": self._follow(cross, taught, self.kinds),
+            "cross": o.follow_match(cross, taught, self.kinds),
             "cross_words": self._words(cross.best, taught.best, words[0], word_c, in_c, wide),
-            "mirror": self._follow(away, rated, one),
-            "english": self._follow(same, taught, self.kinds),
+            "mirror": o.follow_match(away, rated, one),
+            "english": o.follow_match(same, taught, self.kinds),
             "english_words": self._words(same.best, taught.best, words[0], word_c, in_c, wide),
-            "foreign": self._follow(abroad, rated, one),
+            "foreign": o.follow_match(abroad, rated, one),
         }
         good = f.match(y[:, None], in_y[:, None], x_, in_x).f[:, 0]
         copy_x = f.match(x[:, None], in_x[:, None], x_, in_x).f[:, 0]
@@ -211,13 +200,15 @@ class Losses:
         )  # fmt: skip
         # words of the references, as the teacher sees them
         mine = f.word_vectors(states[self.s.source_layer][n : 2 * n].float(), parts[1])
-        theirs = words[1]
-        there = (mine.abs().sum(-1) > 0) & (theirs.abs().sum(-1) > 0)
-        count = there.sum().clamp(min=1)
-        centre = (theirs * there[..., None]).sum((0, 1)) / count
-        near = F.cosine_similarity(self.student.word_head(mine).float(), theirs - centre, dim=-1)
-        losses["words"] = 1 - (near * there).sum() / count
-        losses["relations"] = _relations(mine, theirs, there)
+        taught_words = words[1]
+        in_both = (mine.abs().sum(-1) > 0) & (taught_words.abs().sum(-1) > 0)
+        count = in_both.sum().clamp(min=1)
+        centre = (taught_words * in_both[..., None]).sum((0, 1)) / count
+        near = F.cosine_similarity(
+            self.student.word_head(mine).float(), taught_words - centre, dim=-1
+        )
+        losses["words"] = 1 - (near * in_both).sum() / count
+        losses["relations"] = _relations(mine, taught_words, in_both)
         last = states[-1][: 2 * n].float()
         real = whole.real[: 2 * n, :, None]
         means = (last * real).sum(1) / real.sum(1)
@@ -228,10 +219,16 @@ class Losses:
         return losses
 
     def _words(
-        self, best: Tensor, taught: Tensor, there: Tensor, word: Tensor, inner: Tensor, wide: int
+        self,
+        best: Tensor,
+        taught: Tensor,
+        rated_words: Tensor,
+        word: Tensor,
+        inner: Tensor,
+        wide: int,
     ) -> Tensor:
         own, mine = f.by_word(best, word, inner, wide)
-        both = mine & there
+        both = mine & rated_words
         parts = [o.follow(own[:, kind], taught[:, kind], both[:, kind]) for kind in self.kinds]
         return torch.stack(parts).mean()
 
@@ -273,19 +270,19 @@ def _late(
     score = 2 * p * r / (p + r).clamp(min=0.05)
     own = torch.arange(group, device=x.device).repeat(g)
     bad_y, bad_x = (t[: g * group].view(g, group, -1) for t in (bad_y, bad_x))
-    there = torch.cat([score, bad_y], 2).flatten(0, 1)
-    back = torch.cat([score.transpose(1, 2), bad_x], 2).flatten(0, 1)
-    return (F.cross_entropy(there * scale, own) + F.cross_entropy(back * scale, own)) / 2
+    from_x = torch.cat([score, bad_y], 2).flatten(0, 1)
+    from_y = torch.cat([score.transpose(1, 2), bad_x], 2).flatten(0, 1)
+    return (F.cross_entropy(from_x * scale, own) + F.cross_entropy(from_y * scale, own)) / 2
 
 
-def _relations(mine: Tensor, theirs: Tensor, there: Tensor) -> Tensor:
+def _relations(mine: Tensor, taught_words: Tensor, in_both: Tensor) -> Tensor:
     """Similarities of words a step apart, in a sentence and between sentences."""
-    left, right = F.normalize(mine, dim=-1), F.normalize(theirs, dim=-1)
+    left, right = F.normalize(mine, dim=-1), F.normalize(taught_words, dim=-1)
     s, t, w = [], [], []
     for axis, step in ((1, 1), (1, 3), (0, 1), (0, 5)):
         s.append((left * left.roll(step, axis)).sum(-1))
         t.append((right * right.roll(step, axis)).sum(-1))
-        w.append(there & there.roll(step, axis))
+        w.append(in_both & in_both.roll(step, axis))
     return o.follow(torch.stack(s), torch.stack(t), torch.stack(w))
 
 
@@ -306,11 +303,8 @@ def train_both(
         torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
     student.to(device).train()
     losses = Losses(corpus, teacher, student, settings, samples, people, fused)
-    look = (lambda: watch(student.encoder)) if watch is not None else None
     drawn = _drawn(corpus, settings, losses.made, samples)
-    file = out / "student.safetensors"
-    shape = student.encoder.shape
-    descend(student, shape, drawn, losses, settings.loss_weights, settings, file, watch=look)
+    descend_student(student, drawn, losses, settings, out, watch)
 
 
 def _drawn(

@@ -47,25 +47,33 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Dictionaries:
+    """Word translations of several languages, in one direction."""
+
+    keys: Tensor  # sorted language * types + type
+    words: Tensor  # (keys, 4) types
+    share: Tensor  # (keys, 4) cumulative
+    types: int
+
+    def draw(self, lang: Tensor, words: Tensor, chance: Tensor) -> Tensor:
+        """A translation of each word, by its share; the word itself where none is known."""
+        if not len(self.keys):
+            return words
+        key = lang * self.types + words
+        at = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
+        which = (chance[..., None] > self.share[at]).sum(-1).clamp(max=self.words.shape[1] - 1)
+        found = self.words[at].gather(-1, which[..., None])[..., 0]
+        return torch.where(self.keys[at] == key, found, words)
+
+
+@dataclass(frozen=True)
 class Slips:
     """What corruption draws from, on one device."""
 
     confusion: Tensor  # (types,) row of `others`, -1 where there is none
     others: Tensor  # (rows, 8) English types
     common: Tensor  # cumulative chance of English types
-    keys: Tensor  # sorted language * types + foreign type
-    english: Tensor  # (keys, 4)
-    share: Tensor  # (keys, 4) cumulative
-
-    def translate(self, lang: Tensor, words: Tensor, draw: Tensor) -> Tensor:
-        """An English word for each foreign one (itself where none is known)."""
-        if not len(self.keys):
-            return words
-        key = lang * len(self.confusion) + words
-        at = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
-        which = (draw[..., None] > self.share[at]).sum(-1).clamp(max=self.english.shape[1] - 1)
-        found = self.english[at].gather(-1, which[..., None])[..., 0]
-        return torch.where(self.keys[at] == key, found, words)
+    english: Dictionaries  # of foreign words
 
     def random(self, draw: Tensor) -> Tensor:
         return torch.searchsorted(self.common, draw).clamp(max=len(self.common) - 1)
@@ -104,13 +112,7 @@ def corrupt(
     edge = (kinds / kinds.sum(-1, keepdim=True) * strength).cumsum(-1)
     hit = draw(*size)
     kind = (hit[..., None] > edge[:, :, None]).sum(-1)  # 0..5, 6 is untouched
-    there = source.clamp(min=0)
-    span = (source >= 0).sum(1)[:, None, None]
-    copied = (
-        there[:, None]
-        .expand(-1, versions, -1)
-        .gather(2, (step * span // length.clamp(min=1)).clamp(max=source.shape[1] - 1).expand(size))
-    )
+    copied = words_beside(source, words, versions)
     likely = slips.confuse(now, draw(*size))
     if guessed is not None:
         other = guessed[:, None].expand(size)
@@ -137,21 +139,46 @@ def corrupt(
     # order
     how = draw(batch, versions, 1)
     loose = torch.where(how < 0.12, 1.2, 0.0) + torch.where(how > 0.96, 9.0, 0.0)
-    noise = torch.randn(size, device=device, generator=rng) * loose
-    order = torch.argsort(step + noise + (~real) * 1e4, dim=-1)
-    both = torch.stack([torch.where(keep, now, -1), torch.where(doubled, second, -1)], -1)
-    slots = both.gather(2, order[..., None].expand(-1, -1, -1, 2)).flatten(2)
+    slots = reordered(now, keep, second, doubled, real, loose, rng)
+    literal = word_by_word(source, lang, slips, draw(batch, versions, source.shape[1]))
+    return one_of(draw(batch, versions, 1) < 0.07, literal, slots, words)
 
-    # word by word
-    literal = slips.translate(
-        lang[:, None, None], there[:, None].expand(-1, versions, -1),
-        draw(batch, versions, source.shape[1]),
-    )  # fmt: skip
-    literal = torch.where((source >= 0)[:, None], literal, -1)
-    slots, literal = same_width([slots, literal])
-    slots = torch.where(draw(batch, versions, 1) < 0.07, literal, slots)
+
+def words_beside(source: Tensor, words: Tensor, versions: int) -> Tensor:
+    """For each place of `words` (B, W) the source's word at the same share of its length."""
+    size = (len(words), versions, words.shape[1])
+    span, length = ((x >= 0).sum(1)[:, None, None] for x in (source, words))
+    step = torch.arange(size[2], device=words.device)
+    place = (step * span // length.clamp(min=1)).clamp(max=source.shape[1] - 1)
+    return source.clamp(min=0)[:, None].expand(-1, versions, -1).gather(2, place.expand(size))
+
+
+def reordered(
+    words: Tensor, kept: Tensor, second: Tensor, doubled: Tensor, real: Tensor, loose: Tensor,
+    rng: torch.Generator,
+) -> Tensor:  # fmt: skip
+    """Word slots (B, K, 2 W): kept words, each with a `second` one where `doubled`; moved about by
+    `loose` places."""
+    noise = torch.randn(words.shape, device=words.device, generator=rng) * loose
+    step = torch.arange(words.shape[2], device=words.device)
+    order = torch.argsort(step + noise + (~real) * 1e4, dim=-1)
+    both = torch.stack([torch.where(kept, words, -1), torch.where(doubled, second, -1)], -1)
+    return both.gather(2, order[..., None].expand(-1, -1, -1, 2)).flatten(2)
+
+
+def word_by_word(source: Tensor, lang: Tensor, slips: Slips, draw: Tensor) -> Tensor:
+    """The source translated word by word, as often as `draw` (B, K, S) has versions."""
+    words = source.clamp(min=0)[:, None].expand(-1, draw.shape[1], -1)
+    literal = slips.english.draw(lang[:, None, None], words, draw)
+    return torch.where((source >= 0)[:, None], literal, -1)
+
+
+def one_of(flag: Tensor, one: Tensor, other: Tensor, words: Tensor) -> Tensor:
+    """Rows of `one` where the flag is set, else of `other`; never empty: then the first word."""
+    one, other = same_width([one, other])
+    slots = torch.where(flag, one, other)
     empty = (slots < 0).all(-1)
-    slots[..., 0] = torch.where(empty, words[:, :1].expand(-1, versions), slots[..., 0])
+    slots[..., 0] = torch.where(empty, words[:, :1].expand_as(empty), slots[..., 0])
     return slots
 
 

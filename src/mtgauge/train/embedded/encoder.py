@@ -17,7 +17,7 @@ and adds up the losses of `objective`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.embedded.teacher import FIRST, LAST, Teacher
-from mtgauge.train.loop.descend import descend
+from mtgauge.train.loop.descend import Batch, descend
 from mtgauge.train.settings import EncoderTraining
 
 
@@ -197,7 +197,7 @@ class Losses:
         losses: dict[str, Tensor] = {}
         unit = F.normalize(step.states[self.s.source_layer], dim=-1)
         cross = o.match(o.similarities(unit, a, b), a.mask, b.mask)
-        losses["cross"] = o.follow_match(cross, found, k, self.kinds)
+        losses["cross"] = self._follow(cross, taught)
         own, _ = o.matched_words(cross, a, step.word, step.words)
         losses["cross_words"] = self._follow_words(own[shift:], taught)
         one_x = o.Padded.of(batch, step.at("source"), long_x)
@@ -214,6 +214,10 @@ class Losses:
         guess = self.student.word_head(hidden[shift:])
         losses["words"] = 1 - F.cosine_similarity(guess.float(), wanted).mean()
         return losses
+
+    def _follow(self, own: o.Match, taught: _Taught) -> Tensor:
+        k = self.s.versions
+        return o.follow_match(own.by_source(k), taught.found.by_source(k), self.kinds)
 
     def _follow_words(self, own: Tensor, taught: _Taught) -> Tensor:
         parts = [o.follow(own, taught.matched, mine) for mine in taught.kinds]
@@ -232,7 +236,7 @@ class Losses:
         def add(name: str, value: Tensor) -> None:
             losses[name] = losses.get(name, torch.zeros((), device=value.device)) + share * value
 
-        add("english", o.follow_match(same, taught.found, self.s.versions, self.kinds))
+        add("english", self._follow(same, taught))
         add("english_words", self._follow_words(own[shift:], taught))
         # similarities of neighbouring words across the whole batch, rows a step apart in 3 ways
         mean = o.word_means(step.states[layer].float(), step.word, step.words)[shift:]
@@ -273,12 +277,19 @@ def train_encoder(
     people: People | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; checkpoints and a log go to `out`."""
-    shape = student.encoder.shape
     student.to(corpus.source.device).train()
     losses = Losses(corpus, teacher, student, settings, samples, people)
     if samples is not None:
         corpus = corpus.only(samples.row)
     batches = corpus.batches(settings.words, settings.seed)
+    descend_student(student, batches, losses, settings, out, watch)
+
+
+def descend_student(
+    student: Student, batches: Iterable[Batch], losses: Callable[[Batch], dict[str, Tensor]],
+    settings: EncoderTraining, out: Path, watch: Callable[[Encoder], str] | None,
+) -> None:  # fmt: skip
+    """`descend` for an encoder of either generation."""
     look = (lambda: watch(student.encoder)) if watch is not None else None
-    file = out / "student.safetensors"
+    file, shape = out / "student.safetensors", student.encoder.shape
     descend(student, shape, batches, losses, settings.loss_weights, settings, file, watch=look)

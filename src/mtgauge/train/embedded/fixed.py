@@ -13,7 +13,7 @@ Limits: a text longer than the width is cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mtgauge.encode.transformer import Block, Encoder
+from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corrupt import Table
 from mtgauge.train.embedded.prepare import load_pieces
 from mtgauge.train.embedded.sampler import ParallelCorpus
-from mtgauge.train.embedded.teacher import HEADS, Teacher
+from mtgauge.train.embedded.teacher import HEADS, Teacher, layer_end
 
 TURNED = 48  # last numbers of a source's vectors that change sign across languages
 WIDTHS = (16, 24, 32, 40, 48, 64, 96)  # pieces of a text with its frame; multiples of eight
@@ -56,10 +57,10 @@ def together(parts: Sequence[Texts]) -> Texts:
 def lay_out(slots: Tensor, table: Table, longest: int) -> Texts:
     """Rows of word slots (n, S; -1 empty) as framed pieces (n, longest)."""
     n, wide = slots.shape
-    there = slots >= 0
+    filled = slots >= 0
     words = slots.clamp(min=0)
     begin = table.start[words]
-    size = (table.start[words + 1] - begin) * there
+    size = (table.start[words + 1] - begin) * filled
     end = size.cumsum(1)
     place = torch.arange(longest - 2, device=slots.device).expand(n, -1).contiguous()
     word = torch.searchsorted(end, place, right=True).clamp(max=wide - 1)
@@ -103,28 +104,12 @@ def encode(encoder: Encoder, texts: Texts) -> list[Tensor]:
     return [s.view(n, longest, -1) for s in states]
 
 
-def _layer_end(
-    x: Tensor, mixed: Tensor, o: tuple[Tensor, Tensor], n1: tuple[Tensor, Tensor],
-    up: tuple[Tensor, Tensor], down: tuple[Tensor, Tensor], n2: tuple[Tensor, Tensor],
-) -> Tensor:  # fmt: skip
-    size = x.shape[-1:]
-    x = F.layer_norm(x + F.linear(mixed, *o), size, *n1, 1e-5)
-    inner = F.gelu(F.linear(x, *up))
-    return F.layer_norm(x + F.linear(inner, *down), size, *n2, 1e-5)
-
-
 class FixedTeacher:
     """The English teacher over texts of fixed shape."""
 
     def __init__(self, teacher: Teacher, fuse: bool = False) -> None:
-        self.teacher, self.w = teacher, teacher.w
-        self.layers = teacher.layers
-        self.end: Callable[..., Tensor] = _layer_end
-        if fuse:
-            self.end = torch.compile(_layer_end, dynamic=True)
-
-    def _both(self, name: str) -> tuple[Tensor, Tensor]:
-        return self.w[name + ".weight"], self.w[name + ".bias"]
+        self.teacher, self.layers = teacher, teacher.layers
+        self.end = torch.compile(layer_end, dynamic=True) if fuse else layer_end
 
     @torch.no_grad()
     def __call__(
@@ -133,39 +118,17 @@ class FixedTeacher:
         """States of layer `upto`, (n, longest, 768)."""
         n, longest = texts.ids.shape
         with torch.autocast(texts.ids.device.type, enabled=False):
-            if states is None:
-                table = self.w["embeddings.position_embeddings.weight"]
-                x = F.embedding(texts.ids, self.w["embeddings.word_embeddings.weight"])
-                x = self.teacher._norm("embeddings.LayerNorm", x + table[2 : longest + 2])
-            else:
-                x = states
-            bias = self.teacher._bias(longest)[None] + _bias(texts.real, x.dtype)
+            x = states
+            if x is None:
+                x = self.teacher.embedded(texts.ids, torch.arange(longest, device=texts.ids.device))
+            bias = self.teacher.bias(longest)[None] + _bias(texts.real, x.dtype)
             x = x.flatten(0, 1)
             for i in range(after, upto):
-                own = f"encoder.layer.{i}."
-                qkv = F.linear(x, *self._both(own + "attention.attn.qkv"))
-                q, k, v = qkv.view(n, longest, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+                qkv = self.teacher.split(i, x).view(n, longest, 3, HEADS, -1)
+                q, k, v = qkv.permute(2, 0, 3, 1, 4)
                 mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2)
-                x = self.end(
-                    x, mixed.reshape(n * longest, -1), self._both(own + "attention.attn.o"),
-                    self._both(own + "attention.LayerNorm"), self._both(own + "intermediate.dense"),
-                    self._both(own + "output.dense"), self._both(own + "output.LayerNorm"),
-                )  # fmt: skip
+                x = self.end(x, mixed.reshape(n * longest, -1), *self.teacher.ends(i))
             return x.view(n, longest, -1)
-
-
-@dataclass(frozen=True)
-class Found:
-    """Best match of each piece of a (n, k, la), and P, R, F (n, k)."""
-
-    best: Tensor
-    precision: Tensor
-    recall: Tensor
-    f: Tensor
-
-    @property
-    def three(self) -> tuple[Tensor, Tensor, Tensor]:
-        return self.precision, self.recall, self.f
 
 
 def unit(states: Tensor) -> Tensor:
@@ -177,17 +140,12 @@ def turned(states: Tensor) -> Tensor:
     return torch.cat([states[..., :-TURNED], -states[..., -TURNED:]], -1)
 
 
-def match(a: Tensor, inner_a: Tensor, b: Tensor, inner_b: Tensor) -> Found:
+def match(a: Tensor, inner_a: Tensor, b: Tensor, inner_b: Tensor) -> o.Match:
     """Unit vectors a (n, k, la, d) of k texts each with those of one text b (n, lb, d)."""
     n, k, la, _ = a.shape
     with torch.autocast(a.device.type, enabled=False):
         near = torch.bmm(a.flatten(1, 2), b.transpose(1, 2)).view(n, k, la, -1)
-    to_b = near.masked_fill(~inner_b[:, None, None, :], -2.0).amax(3)
-    to_a = near.masked_fill(~inner_a[..., None], -2.0).amax(2)
-    many_b = inner_b[:, None]
-    p = (to_b * inner_a).sum(2) / inner_a.sum(2).clamp(min=1)
-    r = (to_a * many_b).sum(2) / many_b.sum(2).clamp(min=1)
-    return Found(to_b, p, r, 2 * p * r / (p + r).clamp(min=0.05))
+    return o.match(near, inner_a, inner_b[:, None])
 
 
 def by_word(values: Tensor, word: Tensor, inner: Tensor, slots: int) -> tuple[Tensor, Tensor]:

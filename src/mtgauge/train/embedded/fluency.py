@@ -130,8 +130,10 @@ def read_loss(
     slots = torch.cat(same_width([target, slips]))
     words, starts = framed(slots, tables[0].frame)
     batch, word = expand(words, starts, tables[0])
-    theirs, their_word = expand(words, starts, tables[1])
-    wanted = word_chances(reader(theirs), theirs, their_word, len(words)).clamp(min=-25)
+    reader_batch, reader_word = expand(words, starts, tables[1])
+    wanted = word_chances(reader(reader_batch), reader_batch, reader_word, len(words)).clamp(
+        min=-25
+    )
     log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
     mine = word_chances(log_p, batch, word, len(words))
     first = torch.zeros_like(words, dtype=torch.bool)
@@ -158,9 +160,9 @@ def train_language_model(
     device = corpus.source.device
     model.to(device).train()
     table = corpus.tables("student", BOS, EOS)
-    their_table = table
+    reader_table = table
     if reader is not None:
-        their_table = corpus.tables("reader", reader.begin, reader.begin)
+        reader_table = corpus.tables("reader", reader.begin, reader.begin)
     rng = torch.Generator(device=device).manual_seed(settings.seed)
 
     def few(rows: Tensor, share: float) -> Tensor:
@@ -174,7 +176,7 @@ def train_language_model(
         parts = {"text": -log_p.mean()}
         if reader is not None:
             some = few(rows, settings.read_share)
-            parts["read"] = read_loss(model, reader, corpus, some, (table, their_table), rng)
+            parts["read"] = read_loss(model, reader, corpus, some, (table, reader_table), rng)
         if samples is not None:
             some = few(rows, settings.ranked_share)
             parts["ranked"] = ranked_loss(model, corpus, samples, some, table)

@@ -20,63 +20,52 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.train.embedded.corrupt import Slips
+from mtgauge.train.embedded.corrupt import (
+    Dictionaries,
+    Slips,
+    one_of,
+    reordered,
+    word_by_word,
+    words_beside,
+)
 from mtgauge.train.embedded.prepare import MARK, load_types
 
 NEGATIONS = ("not", "no", "never", "cannot", "without", "none", "nothing", "nobody", "neither")
 
 
-@dataclass(frozen=True)
-class Back:
-    """English word -> foreign words of a language; the lexicon turned round."""
+def into_foreign(folder: Path, langs: Sequence[str], device: str | torch.device) -> Dictionaries:
+    """English words into each language: the corpus's lexicon turned round."""
+    types = len(np.load(folder / "english.npy", allow_pickle=False))
+    keys, words, weights = [], [], []
+    with np.load(folder / "lexicon.npz", allow_pickle=False) as stored:
+        for i, lang in enumerate(langs):
+            english = stored[f"{lang}.english"].astype(np.int64)
+            weight = stored[f"{lang}.share"] / 255 * stored[f"{lang}.mass"][:, None]
+            word = np.repeat(stored[f"{lang}.word"], english.shape[1])
+            some = weight.ravel() > 0
+            keys.append(english.ravel()[some] + i * types)
+            words.append(word[some])
+            weights.append(weight.ravel()[some])
+    key, word = np.concatenate(keys), np.concatenate(words)
+    weight = np.concatenate(weights)
+    order = np.lexsort((-weight, key))
+    key, word, weight = key[order], word[order], weight[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    rank = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
+    owner = np.repeat(np.arange(len(first)), np.diff(first, append=len(key)))
+    best = rank < 4
+    found = np.repeat(word[first][:, None], 4, 1).astype(np.int64)
+    share = np.zeros((len(first), 4), np.float32)
+    found[owner[best], rank[best]] = word[best]
+    share[owner[best], rank[best]] = weight[best]
+    share = np.cumsum(share, 1) / share.sum(1, keepdims=True)
 
-    keys: Tensor  # sorted language * types + English type
-    foreign: Tensor  # (keys, 4)
-    share: Tensor  # (keys, 4) cumulative
-    types: int
+    def put(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
-    @classmethod
-    def load(cls, folder: Path, langs: Sequence[str], device: str | torch.device) -> Back:
-        types = len(np.load(folder / "english.npy", allow_pickle=False))
-        keys, words, weights = [], [], []
-        with np.load(folder / "lexicon.npz", allow_pickle=False) as stored:
-            for i, lang in enumerate(langs):
-                english = stored[f"{lang}.english"].astype(np.int64)
-                weight = stored[f"{lang}.share"] / 255 * stored[f"{lang}.mass"][:, None]
-                word = np.repeat(stored[f"{lang}.word"], english.shape[1])
-                some = weight.ravel() > 0
-                keys.append(english.ravel()[some] + i * types)
-                words.append(word[some])
-                weights.append(weight.ravel()[some])
-        key, word = np.concatenate(keys), np.concatenate(words)
-        weight = np.concatenate(weights)
-        order = np.lexsort((-weight, key))
-        key, word, weight = key[order], word[order], weight[order]
-        first = np.flatnonzero(np.diff(key, prepend=-1))
-        rank = np.arange(len(key)) - np.repeat(first, np.diff(first, append=len(key)))
-        owner = np.repeat(np.arange(len(first)), np.diff(first, append=len(key)))
-        best = rank < 4
-        found = np.repeat(word[first][:, None], 4, 1).astype(np.int64)
-        share = np.zeros((len(first), 4), np.float32)
-        found[owner[best], rank[best]] = word[best]
-        share[owner[best], rank[best]] = weight[best]
-        share = np.cumsum(share, 1) / share.sum(1, keepdims=True)
-
-        def put(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
-
-        return cls(put(key[first]), put(found), put(share.astype(np.float32)), types)
-
-    def translate(self, lang: Tensor, words: Tensor, draw: Tensor) -> Tensor:
-        """A foreign word for each English one, itself where none is known."""
-        key = lang * self.types + words
-        at = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
-        which = (draw[..., None] > self.share[at]).sum(-1).clamp(max=3)
-        found = self.foreign[at].gather(-1, which[..., None])[..., 0]
-        return torch.where(self.keys[at] == key, found, words)
+    return Dictionaries(put(key[first]), put(found), put(share.astype(np.float32)), types)
 
 
 @dataclass(frozen=True)
@@ -116,12 +105,12 @@ class Slipped:
 def align(source: Tensor, target: Tensor, lang: Tensor, slips: Slips) -> tuple[Tensor, Tensor]:
     """For each foreign word the place of its English one, -1 where none is known; and the same
     with the gaps filled by the place of the word before."""
-    types = len(slips.confusion)
-    key = lang[:, None] * types + source.clamp(min=0)
-    at = torch.searchsorted(slips.keys, key).clamp(max=max(len(slips.keys) - 1, 0))
-    known = (slips.keys[at] == key) & (source >= 0)
-    share = slips.share[at].diff(dim=-1, prepend=torch.zeros_like(slips.share[at][..., :1]))
-    same = slips.english[at][..., None] == target[:, None, None, :]  # (n, wx, 4, wy)
+    english = slips.english
+    key = lang[:, None] * english.types + source.clamp(min=0)
+    at = torch.searchsorted(english.keys, key).clamp(max=max(len(english.keys) - 1, 0))
+    known = (english.keys[at] == key) & (source >= 0)
+    share = english.share[at].diff(dim=-1, prepend=torch.zeros_like(english.share[at][..., :1]))
+    same = english.words[at][..., None] == target[:, None, None, :]  # (n, wx, 4, wy)
     score = (same * share[..., None]).amax(2) * known[..., None]
     score = torch.maximum(score, (source[..., None] == target[:, None, :]).float())
     score = score * (source >= 0)[..., None] * (target >= 0)[:, None, :]
@@ -140,7 +129,7 @@ def align(source: Tensor, target: Tensor, lang: Tensor, slips: Slips) -> tuple[T
 
 
 def slip(
-    words: Tensor, source: Tensor, lang: Tensor, slips: Slips, back: Back, facts: Facts,
+    words: Tensor, source: Tensor, lang: Tensor, slips: Slips, back: Dictionaries, facts: Facts,
     versions: int, rng: torch.Generator, guessed: Tensor,
 ) -> Slipped:  # fmt: skip
     """`versions` of each pair; `guessed` (n, W) are likely other words, -1 where there is none."""
@@ -165,10 +154,7 @@ def slip(
     kinds = draw(batch, versions, 6) ** 3 + 0.02
     edge = (kinds / kinds.sum(-1, keepdim=True) * strength).cumsum(-1)
     kind = (draw(*size)[..., None] > edge[:, :, None]).sum(-1)  # 0..5, 6 is untouched
-    there = source.clamp(min=0)
-    span = (source >= 0).sum(1)[:, None, None]
-    beside = (step * span // length).clamp(max=source.shape[1] - 1).expand(size)
-    foreign_words = there[:, None].expand(-1, versions, -1).gather(2, beside)
+    foreign_words = words_beside(source, words, versions)
     likely = slips.confuse(now, draw(*size))
     other = guessed[:, None].expand(size)
     rewritten = (draw(*one) < 0.3) & (other >= 0)  # a version in which most guesses stand
@@ -211,47 +197,27 @@ def slip(
     how = draw(*one)
     loose = torch.where(how < 0.12, 1.2, 0.0) + torch.where(how > 0.96, 9.0, 0.0)
     literal = draw(*one) < 0.07
-
-    def written(word: Tensor, kept: Tensor, more: Tensor, twice: Tensor, real: Tensor) -> Tensor:
-        noise = torch.randn(word.shape, device=device, generator=rng) * loose
-        steps = torch.arange(word.shape[2], device=device)
-        order = torch.argsort(steps + noise + (~real) * 1e4, dim=-1)
-        both = torch.stack([torch.where(kept, word, -1), torch.where(twice, more, -1)], -1)
-        return both.gather(2, order[..., None].expand(-1, -1, -1, 2)).flatten(2)
-
-    english = written(torch.where(left, foreign_words, now), keep, second, doubled, real)
-    tongue = lang[:, None, None]
-    by_word = slips.translate(
-        tongue, there[:, None].expand(-1, versions, -1), draw(batch, versions, source.shape[1])
-    )
-    by_word = torch.where((source >= 0)[:, None], by_word, -1)
-    english = _either(literal, by_word, english, words)
+    mixed = torch.where(left, foreign_words, now)
+    english = reordered(mixed, keep, second, doubled, real, loose, rng)
+    by_word = word_by_word(source, lang, slips, draw(batch, versions, source.shape[1]))
+    english = one_of(literal, by_word, english, words)
 
     # the same on the foreign side
     exact, near = align(source, words, lang, slips)
-    many = (batch, versions, source.shape[1])
+    language, many = lang[:, None, None], (batch, versions, source.shape[1])
     own = exact.clamp(min=0)[:, None].expand(many)
     aligned = (exact >= 0)[:, None].expand(many)
     by = near.clamp(min=0)[:, None].expand(many)
     real_x = (source >= 0)[:, None].expand(many)
     kept_x = real_x & (keep.gather(2, by) | (near < 0)[:, None])
-    new = back.translate(tongue, now.gather(2, own), draw(*many))
-    x = torch.where(aligned & changed.gather(2, own), new, there[:, None].expand(many))
+    new = back.draw(language, now.gather(2, own), draw(*many))
+    as_it_was = source.clamp(min=0)[:, None].expand(many)
+    x = torch.where(aligned & changed.gather(2, own), new, as_it_was)
     x = torch.where(left.gather(2, by) & (near >= 0)[:, None], was.gather(2, by), x)
     twice = doubled.gather(2, own) & aligned & kept_x
-    more = back.translate(tongue, second.gather(2, own), draw(*many))
+    more = back.draw(language, second.gather(2, own), draw(*many))
     more = torch.where(kind.gather(2, own) == 4, x, more)
-    foreign = written(x, kept_x, more, twice, real_x)
-    back_word = back.translate(tongue, words.clamp(min=0)[:, None].expand(size), draw(*size))
+    foreign = reordered(x, kept_x, more, twice, real_x, loose, rng)
+    back_word = back.draw(language, words.clamp(min=0)[:, None].expand(size), draw(*size))
     back_word = torch.where(real, back_word, -1)
-    return Slipped(english, _either(literal, back_word, foreign, source), hurt)
-
-
-def _either(flag: Tensor, one: Tensor, other: Tensor, words: Tensor) -> Tensor:
-    """Rows of `one` where the flag is set, else of `other`; never empty."""
-    most = max(one.shape[2], other.shape[2])
-    one, other = (F.pad(x, (0, most - x.shape[2]), value=-1) for x in (one, other))
-    slots = torch.where(flag, one, other)
-    empty = (slots < 0).all(-1, keepdim=True)
-    first = F.pad(words[:, None, :1].expand(-1, slots.shape[1], -1), (0, most - 1), value=-1)
-    return torch.where(empty, first, slots)
+    return Slipped(english, one_of(literal, back_word, foreign, source), hurt)

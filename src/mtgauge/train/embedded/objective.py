@@ -44,20 +44,28 @@ class Padded:
 
 @dataclass(frozen=True)
 class Match:
-    """Best matches of each a in its b and back; P, R and F of each row."""
+    """Best match of each piece of a text a in its b; P, R and F of each pair of texts."""
 
-    best_a: Tensor
+    best: Tensor
     precision: Tensor
     recall: Tensor
     f: Tensor
 
+    @property
+    def three(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.precision, self.recall, self.f
+
+    def by_source(self, versions: int) -> Match:
+        """Values (sources * versions,) as (sources, versions)."""
+        return Match(self.best, *(value.view(-1, versions) for value in self.three))
+
 
 def match(similarity: Tensor, mask_a: Tensor, mask_b: Tensor) -> Match:
-    """From similarities (n, la, lb) in float32."""
-    to_b = similarity.masked_fill(~mask_b[:, None, :], -2.0).amax(2)
-    to_a = similarity.masked_fill(~mask_a[:, :, None], -2.0).amax(1)
-    p = (to_b * mask_a).sum(1) / mask_a.sum(1).clamp(min=1)
-    r = (to_a * mask_b).sum(1) / mask_b.sum(1).clamp(min=1)
+    """From similarities (..., la, lb) in float32 and masks (..., la), (..., lb) of real pieces."""
+    to_b = similarity.masked_fill(~mask_b[..., None, :], -2.0).amax(-1)
+    to_a = similarity.masked_fill(~mask_a[..., :, None], -2.0).amax(-2)
+    p = (to_b * mask_a).sum(-1) / mask_a.sum(-1).clamp(min=1)
+    r = (to_a * mask_b).sum(-1) / mask_b.sum(-1).clamp(min=1)
     return Match(to_b, p, r, 2 * p * r / (p + r).clamp(min=0.05))
 
 
@@ -76,10 +84,10 @@ def match_versions(
     """Best matches of each version in its reference: references come first in the batch, then
     `versions` of each; second, how the versions are laid out."""
     device = states.device
-    theirs = torch.arange(references, device=device).repeat_interleave(versions)
+    reference_rows = torch.arange(references, device=device).repeat_interleave(versions)
     longest = batch.longest - 2
     a = Padded.of(batch, torch.arange(references, len(batch), device=device), longest)
-    b = Padded.of(batch, theirs, longest)
+    b = Padded.of(batch, reference_rows, longest)
     unit = F.normalize(states.float(), dim=-1)
     return match(similarities(unit, a, b), a.mask, b.mask), a
 
@@ -100,28 +108,19 @@ def within(values: Tensor) -> Tensor:
     return torch.flatten(values - values.mean(1, keepdim=True))
 
 
-def follow_match(
-    student: Match, teacher: Match, versions: int, kinds: Sequence[slice] = (slice(None),)
-) -> Tensor:
-    """Sentence level: P, R and F over the whole batch, and F among versions of one source.
+def follow_match(student: Match, teacher: Match, kinds: Sequence[slice]) -> Tensor:
+    """Sentence level: P, R and F (sources, versions) over the whole batch, and F among the versions
+    of one source.
 
     `kinds` are groups of versions made in one way: each is followed by itself, so that nothing is
     learned from how a version was made.
     """
     parts = []
     for kind in kinds:
-
-        def of(values: Tensor, kind: slice = kind) -> Tensor:
-            return values.view(-1, versions)[:, kind]
-
-        for mine, theirs in zip(
-            (student.precision, student.recall, student.f),
-            (teacher.precision, teacher.recall, teacher.f),
-            strict=True,
-        ):
-            parts.append(follow(of(mine), of(theirs)) / 3)
-        if of(student.f).shape[1] > 1:
-            parts.append(follow(within(of(student.f)), within(of(teacher.f))))
+        for mine, theirs in zip(student.three, teacher.three, strict=True):
+            parts.append(follow(mine[:, kind], theirs[:, kind]) / 3)
+        if student.f[:, kind].shape[1] > 1:
+            parts.append(follow(within(student.f[:, kind]), within(teacher.f[:, kind])))
     return torch.stack(parts).sum() / len(kinds)
 
 
@@ -136,7 +135,7 @@ def matched_words(found: Match, at: Padded, word: Tensor, words: int) -> tuple[T
     """Mean best match of each word of the a side; second, the row of each such word, else -1."""
     row, place = at.mask.nonzero(as_tuple=True)
     where = word[at.index[row, place]]
-    value = found.best_a[row, place]
+    value = found.best[row, place]
     total = value.new_zeros(words).index_add(0, where, value)
     count = value.new_zeros(words).index_add(0, where, torch.ones_like(value))
     whose = torch.full((words,), -1, device=where.device).scatter(0, where, row)
@@ -168,12 +167,9 @@ def late_contrast(
         x = Padded(source.index[part], mx).pick(vectors)
         y = Padded(target.index[part], my).pick(vectors)
         with torch.autocast(vectors.device.type, enabled=False):
-            all_ = torch.einsum("ild,jmd->ijlm", x.float(), y.float())
-        to_y = all_.masked_fill(~my[None, :, None, :], -2.0).amax(3).float()
-        to_x = all_.masked_fill(~mx[:, None, :, None], -2.0).amax(2).float()
-        r = (to_y * mx[:, None]).sum(2) / mx.sum(1).clamp(min=1)[:, None]
-        p = (to_x * my[None]).sum(2) / my.sum(1).clamp(min=1)[None]
-        score = (p + r) / 2
+            every = torch.einsum("ild,jmd->ijlm", x.float(), y.float())
+        found = match(every, mx[:, None], my[None])
+        score = (found.precision + found.recall) / 2
         hard = (versions[part] / 2).masked_fill(similar[part] > 0.97, -2.0)
         own = torch.arange(len(score), device=score.device)
         loss = loss + F.cross_entropy(torch.cat([score, hard], 1) * scale, own)

@@ -68,5 +68,5 @@ class People:
     def follow_match(self, rows: Tensor, states: Tensor, batch: Ragged) -> Tensor:
         """The same for best matches (P, R and F) of the second texts in the first."""
         found, _ = o.match_versions(states, batch, len(rows), 1)
-        parts = [self.follow(rows, x) for x in (found.precision, found.recall, found.f)]
+        parts = [self.follow(rows, x) for x in found.three]
         return torch.stack(parts).mean()

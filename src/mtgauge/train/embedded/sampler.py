@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.train.embedded.corpus import IntArray, Side
-from mtgauge.train.embedded.corrupt import Slips, Table, laid_out
+from mtgauge.train.embedded.corrupt import Dictionaries, Slips, Table, laid_out
 from mtgauge.train.embedded.prepare import Pairs, load_pairs, load_pieces, load_shares
 
 
@@ -163,9 +163,11 @@ def _slips(folder: Path, names: list[str], put: object) -> Slips:
         others = stored["confusion_others"].astype(np.int64)
     smooth = english**0.75
     cumulative = np.cumsum(np.concatenate(share), 1) if share else np.zeros((0, 4), np.float32)
-    return Slips(
-        put(confusion), put(others), put((np.cumsum(smooth) / smooth.sum()).astype(np.float32)),
+    common = put((np.cumsum(smooth) / smooth.sum()).astype(np.float32))
+    translations = Dictionaries(
         put(np.concatenate(keys) if keys else np.zeros(0, np.int64)),
         put(np.concatenate(found).astype(np.int64) if found else np.zeros((0, 4), np.int64)),
         put(cumulative),
-    )  # fmt: skip
+        len(english),
+    )
+    return Slips(put(confusion), put(others), common, translations)

@@ -34,6 +34,19 @@ NAMES = (
 )  # fmt: skip
 
 
+Pair = tuple[Tensor, Tensor]  # weight and bias
+
+
+def layer_end(
+    x: Tensor, mixed: Tensor, out: Pair, norm1: Pair, up: Pair, down: Pair, norm2: Pair
+) -> Tensor:
+    """A layer's result from its input and what its attention gave."""
+    size = x.shape[-1:]
+    x = F.layer_norm(x + F.linear(mixed, *out), size, *norm1, 1e-5)
+    inner = F.gelu(F.linear(x, *up))
+    return F.layer_norm(x + F.linear(inner, *down), size, *norm2, 1e-5)
+
+
 class Teacher:
     """MPNet's forward pass, in bf16 on a GPU unless another precision is asked for."""
 
@@ -81,13 +94,27 @@ class Teacher:
         if layer > self.layers:
             raise UsageError(f"Layer {layer} of the teacher is wanted, and it has {self.layers}.")
 
-    def _linear(self, name: str, x: Tensor) -> Tensor:
-        return F.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
+    def _pair(self, name: str) -> Pair:
+        return self.w[name + ".weight"], self.w[name + ".bias"]
 
-    def _norm(self, name: str, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
+    def split(self, layer: int, x: Tensor) -> Tensor:
+        """Queries, keys and values of a layer, side by side."""
+        return F.linear(x, *self._pair(f"encoder.layer.{layer}.attention.attn.qkv"))
 
-    def _bias(self, longest: int) -> Tensor:
+    def ends(self, layer: int) -> list[Pair]:
+        """The weights that `layer_end` takes."""
+        names = ("attention.attn.o", "attention.LayerNorm", "intermediate.dense", "output.dense",
+                 "output.LayerNorm")  # fmt: skip
+        return [self._pair(f"encoder.layer.{layer}.{name}") for name in names]
+
+    def embedded(self, ids: Tensor, position: Tensor) -> Tensor:
+        """Layer 0 of pieces at these positions, from 0."""
+        places = self.w["embeddings.position_embeddings.weight"]
+        x = F.embedding(ids, self.w["embeddings.word_embeddings.weight"])
+        x = x + places[(position + 2).clamp(max=len(places) - 1)]
+        return F.layer_norm(x, x.shape[-1:], *self._pair("embeddings.LayerNorm"), 1e-5)
+
+    def bias(self, longest: int) -> Tensor:
         """The relative-position bias added to every attention score, (heads, n, n)."""
         table = self.w["encoder.relative_attention_bias.weight"]
         step = torch.arange(longest, device=table.device)
@@ -112,31 +139,22 @@ class Teacher:
         or from the batch's `states` of layer `after`."""
         self.refuse_above(upto)
         with torch.autocast(batch.ids.device.type, enabled=False):
-            x = self._embedded(batch) if states is None else states
-            bias = self._bias(-(-batch.longest // 8) * 8)
+            x = self.embedded(batch.ids, batch.position) if states is None else states
+            bias = self.bias(-(-batch.longest // 8) * 8)
             masks = [
                 bias[None, :, : group.mask.shape[1], : group.mask.shape[1]]
                 + torch.where(group.mask, 0.0, -1e4).to(x.dtype)[:, None, None, :]
                 for group in batch.groups
             ]
             for i in range(after, upto):
-                x = self._layer(f"encoder.layer.{i}.", x, batch, masks)
+                x = self._layer(i, x, batch, masks)
             return x
 
-    def _embedded(self, batch: Ragged) -> Tensor:
-        places = self.w["embeddings.position_embeddings.weight"]
-        x = F.embedding(batch.ids, self.w["embeddings.word_embeddings.weight"])
-        x = x + places[(batch.position + 2).clamp(max=len(places) - 1)]
-        return self._norm("embeddings.LayerNorm", x)
-
-    def _layer(self, own: str, x: Tensor, batch: Ragged, masks: list[Tensor]) -> Tensor:
-        qkv = self._linear(own + "attention.attn.qkv", x).view(len(x), 3, HEADS, -1)
+    def _layer(self, layer: int, x: Tensor, batch: Ragged, masks: list[Tensor]) -> Tensor:
+        qkv = self.split(layer, x).view(len(x), 3, HEADS, -1)
         out = torch.empty_like(x).view(len(x), HEADS, -1)
         for group, bias in zip(batch.groups, masks, strict=True):
             q, k, v = group.spread(qkv).permute(2, 0, 3, 1, 4)
             got = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2)
             out[group.flat] = group.gathered(got)
-        x = self._norm(own + "attention.LayerNorm",
-                       x + self._linear(own + "attention.attn.o", out.flatten(-2)))  # fmt: skip
-        inner = F.gelu(self._linear(own + "intermediate.dense", x))
-        return self._norm(own + "output.LayerNorm", x + self._linear(own + "output.dense", inner))
+        return layer_end(x, out.flatten(-2), *self.ends(layer))

@@ -96,7 +96,7 @@ def people_loss(
         number = values.new_zeros(groups).index_add(0, group, kept.float())
         return values - (total / number.clamp(min=1))[group]
 
-    def follow(found: f.Found, kept: Tensor) -> Tensor:
+    def follow(found: o.Match, kept: Tensor) -> Tensor:
         human = about(people.human[part], kept)
         parts = [o.follow(about(value[:, 0], kept), human, kept) for value in found.three]
         return torch.stack(parts).mean()

@@ -76,7 +76,7 @@ def best_matches(
         states = states_of(batch)
         for layer in layers:
             match, _ = o.match_versions(states[layer], batch, len(batch) // 2, 1)
-            for name, value in (("P", match.precision), ("R", match.recall), ("F", match.f)):
+            for name, value in zip("PRF", match.three, strict=True):
                 found.setdefault((layer, name), []).append(value)
     return {key: torch.cat(values).double().cpu().numpy() for key, values in found.items()}
 

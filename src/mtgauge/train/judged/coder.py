@@ -7,7 +7,6 @@ coder.packer(128)                       # joins two texts as one input
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from mtgauge.data.seal import sha256_of
 from mtgauge.encode.card import read_card
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.encode.tokens import slow
@@ -37,7 +37,7 @@ class TextCoder:
         """Of the tokenizer: packed data are for this one alone."""
         if self.tokenizer is None:
             return ""
-        return slow.digest(self.tokenizer) if self.tokenizer.is_dir() else sha256(self.tokenizer)
+        return slow.digest(self.tokenizer) if self.tokenizer.is_dir() else sha256_of(self.tokenizer)
 
     def packer(self, max_length: int) -> Packer:
         assert self.tokenizer is not None
@@ -51,10 +51,6 @@ class TextCoder:
         if self.tokenizer is None:
             return [[] for _ in texts]
         return self.packer(512).tokenize(texts)
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_coder(encoder: str) -> TextCoder:

@@ -49,6 +49,20 @@ class Book:
         flat = np.fromiter((p for ids in pieces for p in ids), kind)
         return cls(flat, offsets_of([len(ids) for ids in pieces]), texts)
 
+    @classmethod
+    def joined(
+        cls, columns: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]
+    ) -> tuple[Book, dict[str, IntArray]]:
+        """One book of several columns, each (flat pieces, lengths of its texts); and the numbers
+        of each column's texts."""
+        flat = np.concatenate([pieces.astype(np.uint16) for pieces, _ in columns.values()])
+        book = cls(flat, offsets_of(np.concatenate([sizes for _, sizes in columns.values()])))
+        numbers, begun = {}, 0
+        for name, (_, sizes) in columns.items():
+            numbers[name] = np.arange(len(sizes)) + begun
+            begun += len(sizes)
+        return book, numbers
+
     @property
     def lengths(self) -> IntArray:
         return np.diff(self.start)
@@ -61,8 +75,8 @@ class Book:
         """`pieces` of many texts, in a fraction of the time; of no text (-1) none."""
         flat = self.flat.tolist()
         spans = zip(self.start[numbers].tolist(), self.start[numbers + 1].tolist(), strict=True)
-        there = (numbers >= 0).tolist()
-        return [flat[a:b] if real else [] for (a, b), real in zip(spans, there, strict=True)]
+        has_text = (numbers >= 0).tolist()
+        return [flat[a:b] if real else [] for (a, b), real in zip(spans, has_text, strict=True)]
 
     def on(self, device: torch.device) -> Tensor:
         """The flat row of pieces on a device, put there once."""
@@ -83,6 +97,15 @@ class Coded:
     weights: FloatArray
     raw: FloatArray
 
+    @classmethod
+    def unjudged(
+        cls, book: Book, numbers: Mapping[str, IntArray], lps: NDArray[np.str_], name: str,
+        scores: FloatArray,
+    ) -> Coded:  # fmt: skip
+        """Rows with scores that no person gave: each counts 1; `name` stands for their file."""
+        n = len(scores)
+        return cls(book, numbers, lps, np.full(n, name), scores, np.ones(n), np.full(n, np.nan))
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -94,10 +117,10 @@ class Coded:
     def has(self, view: str) -> NDArray[np.bool_]:
         """Rows whose texts suffice for a view."""
         parts = {part for slot in INPUTS[view] for part in slot.split("+")} | {"hyp"}
-        there: NDArray[np.bool_] = np.ones(len(self), bool)
+        has_text: NDArray[np.bool_] = np.ones(len(self), bool)
         for part in parts:
-            there &= self.numbers[part] >= 0
-        return there
+            has_text &= self.numbers[part] >= 0
+        return has_text
 
     def length(self, *names: str) -> IntArray:
         """Pieces of the named texts together, row by row."""

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.data import judgements
-from mtgauge.data.checks import unescape
+from mtgauge.data import judged_files, judgements
 from mtgauge.data.codes import bases
 from mtgauge.errors import InputError, UsageError
 
@@ -73,21 +72,20 @@ def read(paths: Sequence[str | Path]) -> Rows:
     """All judged segments of the files, HTML escapes undone."""
     parts: list[Rows] = []
     for path in map(Path, paths):
-        for table in judgements.read(path):
+        for table in judged_files.read(path):
             n = len(table)
             if table.hypotheses is None:
                 raise InputError("the file has scores but no texts", file=path)
-            counts = _judges(table, path)
+            counts, texts = _judges(table, path), table.segments(unescape=True)
             nothing: list[str | None] = [None] * n
+            first = None if texts.references is None else [row[0] for row in texts.references]
             parts.append(
                 Rows(
                     [path.name] * n,
                     [table.lp] * n,
-                    nothing if table.sources is None else [unescape(t) for t in table.sources],
-                    nothing
-                    if table.references is None
-                    else [unescape(row[0]) for row in table.references],
-                    [unescape(t) for t in table.hypotheses],
+                    nothing if texts.sources is None else texts.sources,
+                    nothing if first is None else first,
+                    list(texts.hypotheses),
                     table.human,
                     counts / (counts + 1),
                     np.full(n, np.nan) if table.raw is None else table.raw,

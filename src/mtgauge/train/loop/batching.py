@@ -75,16 +75,16 @@ def calibration(predictions: FloatArray, raw: FloatArray) -> dict[str, list[floa
     """
     from scipy.optimize import isotonic_regression
 
-    there = ~np.isnan(raw)
-    if there.sum() < _LEAST:
+    has_raw = ~np.isnan(raw)
+    if has_raw.sum() < _LEAST:
         return None
-    order = np.argsort(predictions[there], kind="stable")
+    order = np.argsort(predictions[has_raw], kind="stable")
     groups = np.array_split(order, 20)
-    z = [float(predictions[there][group].mean()) for group in groups]
+    z = [float(predictions[has_raw][group].mean()) for group in groups]
     values = {
-        "mean": [float(raw[there][group].mean()) for group in groups],
-        "low": [float(np.quantile(raw[there][group], 0.1)) for group in groups],
-        "high": [float(np.quantile(raw[there][group], 0.9)) for group in groups],
+        "mean": [float(raw[has_raw][group].mean()) for group in groups],
+        "low": [float(np.quantile(raw[has_raw][group], 0.1)) for group in groups],
+        "high": [float(np.quantile(raw[has_raw][group], 0.9)) for group in groups],
     }
     table = {name: isotonic_regression(np.array(v)).x for name, v in values.items()}
     return {"z": [round(v, 4) for v in z]} | {

@@ -1,13 +1,13 @@
 """Several seeds of one training: each in a folder of its own, the best on validation kept.
 
-kept = over_seeds(make_task, plan, seeds=(1, 2, 3), out=out)
+kept = over_seeds(make_task, plan, HeadTraining(seeds=(1, 2, 3)), out)
 kept.task.model                  # with the weights of the best seed
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -19,6 +19,7 @@ from mtgauge.errors import InputError
 from mtgauge.train.loop.batching import rounded
 from mtgauge.train.loop.fit import Fitted, Plan, Task, fit, read_log
 from mtgauge.train.nets.weights import load_trained
+from mtgauge.train.settings import MetricTraining
 
 T = TypeVar("T", bound=Task)
 
@@ -59,25 +60,22 @@ def _spread(by_seed: dict[str, float]) -> dict[str, Any]:
 def over_seeds(
     make: Callable[[], T],
     plan: Plan,
-    seeds: Sequence[int],
+    how: MetricTraining,
     out: Path,
-    *,
-    start: str | Path | None = None,
-    quiet: bool = False,
     measure: Callable[[T], float] | None = None,
 ) -> Kept[T]:
-    """Train what `make` makes once per seed, from the weights of `start` where it is given.
+    """Train what `make` makes once per seed, from the weights of `how.start` where it is given.
 
     `measure` is asked of every seed's model: papers print the mean over seeds, not the best one.
     """
     best: Kept[T] | None = None
     by_seed: dict[str, float] = {}
     tested: dict[str, float] = {}
-    for seed in seeds:
+    for seed in how.seeds:
         torch.manual_seed(seed)  # the first weights come from the seed too
         task = make()
-        before = {} if start is None else load_trained(start, task.model)
-        fitted = fit(task, replace(plan, seed=seed), out / f"seed-{seed}", quiet)
+        before = {} if how.start is None else load_trained(how.start, task.model)
+        fitted = fit(task, replace(plan, seed=seed), out / f"seed-{seed}", how.quiet)
         value = fitted.best["average"]
         if math.isnan(value):
             raise InputError(

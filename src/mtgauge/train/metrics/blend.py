@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from mtgauge import registry
-from mtgauge.data import judgements
+from mtgauge.data import judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import make_ready
@@ -75,7 +75,7 @@ def _read(files: Sequence[str | Path], pairs: Sequence[str]) -> list[Judgements]
     """The judged segments of every language pair."""
     found: list[Judgements] = []
     for path in files:
-        for table in judgements.read(path):
+        for table in judged_files.read(path):
             if not pairs or table.lp in pairs:
                 found.append(table.take(np.flatnonzero(~np.isnan(table.human))))
     if not found:

@@ -108,8 +108,8 @@ def _mirrored(settings: Distillation, rater: Rater, device: torch.device) -> dic
 
     corpus = ParallelCorpus.load(settings.corpus, str(device))
     kinds = build(corpus, settings.slips, settings.faults)
-    heard = rater(kinds["slips"])
-    return kinds | {name: replace(kinds[name], scores=heard) for name in ("slips", "mirrored")}
+    ratings = rater(kinds["slips"])
+    return kinds | {name: replace(kinds[name], scores=ratings) for name in ("slips", "mirrored")}
 
 
 class Rater:
@@ -179,22 +179,9 @@ def coded_samples(arrays: Mapping[str, NDArray[Any]], langs: Sequence[str]) -> C
 
     `arrays` as `embedded.samples.piece_rows` makes them.
     """
-    n = len(arrays["score"])
-    flat, starts, numbers = [], [np.zeros(1, np.int64)], {}
-    pieces = texts = 0
-    for column, kind in (("hyp", "sample"), ("src", "source"), ("ref", "reference")):
-        start = arrays[f"{kind}_start"].astype(np.int64)
-        flat.append(arrays[kind].astype(np.uint16))
-        starts.append(start[1:] + pieces)
-        numbers[column] = np.arange(n) + texts
-        pieces, texts = pieces + int(start[-1]), texts + n
+    kinds = {"hyp": "sample", "src": "source", "ref": "reference"}
+    columns = {name: (arrays[k], np.diff(arrays[f"{k}_start"])) for name, k in kinds.items()}
+    lps = np.array([f"{lang}-en" for lang in langs])[arrays["lang"].astype(np.int64)]
     score = arrays["score"].astype(np.float64)
-    return Coded(
-        Book(np.concatenate(flat), np.concatenate(starts)),
-        numbers,
-        np.array([f"{lang}-en" for lang in langs])[arrays["lang"].astype(np.int64)],
-        np.full(n, "samples"),
-        np.clip((score - score.mean()) / score.std(), -LIMIT, LIMIT),
-        np.ones(n),
-        np.full(n, np.nan),
-    )
+    cut = np.clip((score - score.mean()) / score.std(), -LIMIT, LIMIT)
+    return Coded.unjudged(*Book.joined(columns), lps, "samples", cut)

@@ -9,16 +9,18 @@ on disk (`StoredVectors`). The same call again goes on with a run that was stopp
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from mtgauge.data.seal import sha256_of
 from mtgauge.encode import load_encoder
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
-from mtgauge.train.judged.coder import TextCoder, read_coder, sha256
+from mtgauge.train.judged.coder import TextCoder, read_coder
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import calibration, rounded
@@ -70,15 +72,8 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    kept = over_seeds(
-        make,
-        plan,
-        how.seeds,
-        out,
-        start=how.start,
-        quiet=how.quiet,
-        measure=None if test is None else lambda task: task.correlations(test)["average"],
-    )
+    measure = None if test is None else partial(_tested, test)
+    kept = over_seeds(make, plan, how, out, measure)
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()
@@ -107,6 +102,10 @@ def head(
     return card
 
 
+def _tested(test: Coded, task: HeadTask) -> float:
+    return task.correlations(test)["average"]
+
+
 def _with_text(rows: Coded, view: str) -> Coded:
     """The rows that have what a translation is compared with."""
     return rows.take(np.flatnonzero(rows.numbers[view] >= 0))
@@ -120,6 +119,6 @@ def _live(
     if how.encoder_weights is None:
         mark = load_encoder(how.encoder).fingerprint
     else:  # of weights that are not exported yet
-        mark = sha256(how.encoder_weights)[:16]
+        mark = sha256_of(how.encoder_weights)[:16]
     packer = coder.packer(encoder.shape.positions)
     return LiveVectors(encoder, packer, rows.book, layers, mark, device)

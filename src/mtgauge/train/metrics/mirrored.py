@@ -22,7 +22,7 @@ from torch import Tensor
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.corrupt import laid_out
-from mtgauge.train.embedded.mirror import Back, Facts, slip
+from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.judged.codes import Book, Coded
 
@@ -37,7 +37,7 @@ def build(corpus: ParallelCorpus, slips: int, faults: int, seed: int = 1) -> dic
     chance = torch.rand(slips, device=device, generator=rng, dtype=torch.float64)
     rows = torch.searchsorted(corpus.chance, chance).clamp(max=len(corpus.lang) - 1)
     table = corpus.tables("student", BOS, EOS)
-    back = Back.load(corpus.folder, corpus.langs, device)
+    back = into_foreign(corpus.folder, corpus.langs, device)
     facts = Facts.load(corpus.folder, device)
     found: dict[str, list[tuple[Tensor, Tensor]]] = {}
     wide = LONGEST - 2
@@ -50,7 +50,11 @@ def build(corpus: ParallelCorpus, slips: int, faults: int, seed: int = 1) -> dic
         for name, slots in texts.items():
             laid = f.lay_out(slots, table, LONGEST)
             found.setdefault(name, []).append((laid.ids[laid.inner].cpu(), laid.inner.sum(1).cpu()))
-    book, number = _book(found)
+    columns = {}
+    for name, parts in found.items():
+        flat, sizes = (torch.cat(part).numpy() for part in zip(*parts, strict=True))
+        columns[name] = (flat, sizes)
+    book, number = Book.joined(columns)
     lang = np.array(corpus.langs)[corpus.lang[rows].cpu().numpy()]
     into = np.array([f"{name}-en" for name in lang])
     out = np.array([f"en-{name}" for name in lang])
@@ -59,9 +63,8 @@ def build(corpus: ParallelCorpus, slips: int, faults: int, seed: int = 1) -> dic
 
     def coded(name: str, hyp: NDArray[np.int64], src: NDArray[np.int64], ref: NDArray[np.int64],
               lps: NDArray[np.str_], score: float) -> Coded:  # fmt: skip
-        size = len(hyp)
-        return Coded(book, {"hyp": hyp, "src": src, "ref": ref}, lps, np.full(size, name),
-                     np.full(size, score), np.ones(size), np.full(size, np.nan))  # fmt: skip
+        numbers = {"hyp": hyp, "src": src, "ref": ref}
+        return Coded.unjudged(book, numbers, lps, name, np.full(len(hyp), score))
 
     both = np.concatenate([into[few], out[few]])
     here, there = np.concatenate([xs[few], ys[few]]), np.concatenate([ys[few], xs[few]])
@@ -72,16 +75,3 @@ def build(corpus: ParallelCorpus, slips: int, faults: int, seed: int = 1) -> dic
         "copies": coded("copies", here, here, there, both, WORST),
         "strangers": coded("strangers", strange, here, there, both, WORST),
     }
-
-
-def _book(
-    found: dict[str, list[tuple[Tensor, Tensor]]],
-) -> tuple[Book, dict[str, NDArray[np.int64]]]:
-    flat, lengths, number, begun = [], [], {}, 0
-    for name, parts in found.items():
-        flat.append(torch.cat([ids for ids, _ in parts]).numpy().astype(np.uint16))
-        lengths.append(torch.cat([size for _, size in parts]).numpy())
-        number[name] = np.arange(len(lengths[-1])) + begun
-        begun += len(lengths[-1])
-    start = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return Book(np.concatenate(flat), start), number

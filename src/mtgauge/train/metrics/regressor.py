@@ -76,15 +76,8 @@ def regressor(
         )
 
     plan = Plan.of(how, schedule="linear", decay=0.01, clip=1.0)
-    kept = over_seeds(
-        make,
-        plan,
-        how.seeds,
-        out,
-        start=how.start,
-        quiet=how.quiet,
-        measure=None if data.test is None else partial(_tested, data.test),
-    )
+    measure = None if data.test is None else partial(_tested, data.test)
+    kept = over_seeds(make, plan, how, out, measure)
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
@@ -98,7 +91,7 @@ def regressor(
         return facts
     with torch.inference_mode():
         predicted = np.concatenate([kept.task.predict(data.dev, view) for view in how.views])
-    there = ~np.isnan(predicted)
+    known = ~np.isnan(predicted)
     raw = np.tile(data.dev.raw, len(how.views))
     card = {
         "kind": "regressor",
@@ -113,7 +106,7 @@ def regressor(
         "pool": how.pool,
         "head": how.head,
         "max_length": how.max_length,
-        "calibration": calibration(predicted[there], raw[there]),
+        "calibration": calibration(predicted[known], raw[known]),
         **facts,
         "data": data.facts,
     }

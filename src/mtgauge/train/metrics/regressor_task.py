@@ -71,7 +71,7 @@ class RegressorTask:
         names = list(self.views)
         self._kinds = [
             (
-                tuple(name for name, there in zip(names, kind, strict=True) if there),
+                tuple(name for name, is_served in zip(names, kind, strict=True) if is_served),
                 np.flatnonzero((kind == served.T).all(1)),
             )
             for kind in np.unique(served.T, axis=0)
@@ -128,9 +128,9 @@ class RegressorTask:
                 if {slot for name in names for slot in INPUTS[name]} != set(INPUTS[both]):
                     continue  # one of the two texts would count for nothing
                 predicted = self._mean(self.dev, names)
-                there = np.flatnonzero(~np.isnan(predicted))
+                defined = np.flatnonzero(~np.isnan(predicted))
                 found = pearson_by_pair(
-                    self.dev.lps[there].tolist(), predicted[there], self.dev.scores[there]
+                    self.dev.lps[defined].tolist(), predicted[defined], self.dev.scores[defined]
                 )["average"]
                 if found > best:
                     best, self.answers = found, {both: list(names)}
@@ -145,11 +145,11 @@ class RegressorTask:
     def _predict(self, rows: Coded, view: str) -> NDArray[np.float64]:
         assert isinstance(self.model, Regressor)
         out = np.full(len(rows), np.nan)
-        there = np.flatnonzero(rows.has(view))
-        if len(there):
-            at = torch.from_numpy(there).to(self.device)
+        complete = np.flatnonzero(rows.has(view))
+        if len(complete):
+            at = torch.from_numpy(complete).to(self.device)
             vectors = {slot: self._vectors(rows, slot)[at] for slot in INPUTS[view]}
-            out[there] = self.model.answer(vectors).float().cpu().numpy()
+            out[complete] = self.model.answer(vectors).float().cpu().numpy()
         return out
 
     def _vectors(self, rows: Coded, slot: str) -> Tensor:
@@ -157,10 +157,10 @@ class RegressorTask:
         assert isinstance(self.model, Regressor)
         if (rows, slot) not in self._known:
             parts = ("hyp", *slot.split("+"))
-            there = np.flatnonzero(np.stack([rows.numbers[p] >= 0 for p in parts]).all(0))
+            complete = np.flatnonzero(np.stack([rows.numbers[p] >= 0 for p in parts]).all(0))
             out = torch.zeros(len(rows), self.model.width, device=self.device)
-            for batch in by_length(rows.length(*parts)[there], _PREDICTED):
-                at = there[batch]
+            for batch in by_length(rows.length(*parts)[complete], _PREDICTED):
+                at = complete[batch]
                 found = self.model.vector(*self._pack(rows, slot, at)).float()
                 out[torch.from_numpy(at).to(self.device)] = found
             self._known[rows, slot] = out
@@ -180,9 +180,9 @@ class RegressorTask:
         averages = []
         for view in self.views:
             predicted = self.predict(rows, view)
-            there = np.flatnonzero(~np.isnan(predicted))
-            lps = rows.lps[there].tolist()
-            result = pearson_by_pair(lps, predicted[there], rows.scores[there])
+            defined = np.flatnonzero(~np.isnan(predicted))
+            lps = rows.lps[defined].tolist()
+            result = pearson_by_pair(lps, predicted[defined], rows.scores[defined])
             averages.append(result.pop("average"))
             found |= {f"{view} {lp}": r for lp, r in result.items()} | {view: averages[-1]}
         return found | {"average": float(np.mean(averages))}

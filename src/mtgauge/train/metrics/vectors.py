@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from mtgauge.data.output import write
 from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.layers import layer_blocks
 from mtgauge.encode.tokens.pairs import Packer
@@ -89,9 +89,7 @@ class StoredVectors:
             "start": start.tolist(),
             "lengths": lengths.tolist(),
         }
-        fresh = path.with_suffix(".fresh")  # the index comes last: a killed build is built again
-        fresh.write_text(json.dumps(index), encoding="utf-8")
-        os.replace(fresh, path)
+        write(path, json.dumps(index))  # the index comes last: a killed build is built again
         return cls(folder)
 
     def batch(self, numbers: IntArray, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -106,8 +106,8 @@ class Head(nn.Module):
 
     def forward(self, states: Tensor, given: Tensor) -> Tensor:
         """`states` (n, slots, width), `given` (n, slots) of 0 and 1."""
-        there = given.unsqueeze(-1).to(states.dtype)
-        x = states * there + self.absent * (1 - there)
+        present = given.unsqueeze(-1).to(states.dtype)
+        x = states * present + self.absent * (1 - present)
         score: Tensor = self.regress(x.flatten(1)).squeeze(-1)
         return score
 

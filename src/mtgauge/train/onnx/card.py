@@ -9,11 +9,11 @@ The card comes last: a folder with a card is a whole model, and `mtgauge score` 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mtgauge.data.output import write
 from mtgauge.errors import InputError
 
 
@@ -31,13 +31,11 @@ def read_facts(path: str | Path) -> dict[str, Any]:
 def with_facts(card: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """The card with the facts that it does not state itself; those of `data` join its own."""
     more = {key: value for key, value in facts.items() if key not in card}
-    own, theirs = card.get("data"), facts.get("data")
-    if isinstance(own, dict) and isinstance(theirs, dict):
-        more["data"] = theirs | own
+    own, added = card.get("data"), facts.get("data")
+    if isinstance(own, dict) and isinstance(added, dict):
+        more["data"] = added | own
     return card | more
 
 
 def write_card(folder: Path, card: Mapping[str, Any]) -> None:
-    fresh = folder / "card.fresh"
-    fresh.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(fresh, folder / "card.json")
+    write(folder / "card.json", json.dumps(card, indent=1, ensure_ascii=False) + "\n")
