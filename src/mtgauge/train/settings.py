@@ -275,9 +275,9 @@ ENCODER_LOSSES: Mapping[Directions, Mapping[str, float]] = {
         "people": 0.3,
     },
     "both": {
-        "cross": 1.0, "cross_words": 1.0, "mirror": 0.7, "english": 0.5, "english_words": 0.5,
+        "cross": 1.0, "cross_words": 1.0, "mirror": 0.5, "english": 0.5, "english_words": 0.5,
         "foreign": 0.5, "relations": 0.4, "late": 0.5, "copy": 1.0, "sentence": 0.3, "mean": 0.7,
-        "words": 0.4, "masked": 0.12, "people": 0.3,
+        "words": 0.4, "masked": 0.12, "people": 1.0,
     },
 }  # fmt: skip
 
@@ -296,7 +296,7 @@ class EncoderTraining(Schedule):
     versions: Annotated[
         int, "of each reference, from untouched to ruined; machine translations counted"
     ] = 4
-    people: int = 128  # judged translations per step, where there are any
+    people: Annotated[int, "judged translations per step, where there are any"] = 128
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
     teacher_layer: int = TEACHER_LAYER

@@ -70,7 +70,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         _path(parser, "teacher", "weights of the English teacher", nargs="+")
     if name == "encoder":
         add(parser, StudentRun, *STUDENT)
-        add(parser, EncoderTraining, *SCHEDULE, "versions", "directions", "batch_pieces")
+        add(parser, EncoderTraining, *SCHEDULE, "versions", "directions", "batch_pieces", "people")
     elif name == "sample":
         add(parser, StudentRun, "corpus", "device")
         _path(parser, "start", "the language model: safetensors or .onnx")

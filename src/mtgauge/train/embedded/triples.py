@@ -10,7 +10,7 @@ correlations into English and out of it, and whether a copy of the source beats 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ class Triples:
     groups: list[str]
     longest: np.ndarray  # (n,) on the host
     order: np.ndarray  # row of the judged data
+    weight: np.ndarray  # (n,) how often a row is drawn: a pair counts by the root of its rows
 
     @classmethod
     def of(cls, judged: Coded, device: str | torch.device, most: int = 128) -> Triples:
@@ -59,15 +60,30 @@ class Triples:
             return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
         longest = length.max(0)[order]
-        return cls(put(ids), put(length[:, order]), put(human), put(group), names, longest, order)
+        weight = 1 / np.sqrt(np.bincount(group))[group]
+        return cls(
+            put(ids), put(length[:, order]), put(human), put(group), names, longest, order, weight
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.order)
 
-    def texts(self, part: slice) -> list[f.Texts]:
+    def windows(self, count: int, rng: np.random.Generator, many: int = 3) -> Iterator[np.ndarray]:
+        """Rows in `many` windows of like length, `count` in all; a pair that has few rows is drawn
+        more often than its share."""
+        each = max(1, min(count, len(self)) // many)
+        wide = min(4 * each, len(self))
+        for _ in range(many):
+            begin = int(rng.integers(len(self) - wide + 1))
+            chance = self.weight[begin : begin + wide]
+            picked = rng.choice(wide, each, replace=False, p=chance / chance.sum())
+            yield np.sort(picked) + begin
+
+    def texts(self, part: slice | np.ndarray) -> list[f.Texts]:
         wide = int(-(-self.longest[part].max() // 8) * 8)
         wide = min(wide, self.ids.shape[2])
-        return [f.framed_ids(self.ids[k, part, :wide].long(), self.length[k, part])
+        at = part if isinstance(part, slice) else torch.from_numpy(part).to(self.ids.device)
+        return [f.framed_ids(self.ids[k, at, :wide].long(), self.length[k, at])
                 for k in range(3)]  # fmt: skip
 
 
@@ -80,15 +96,23 @@ def states_of(encoder: Encoder, texts: Sequence[f.Texts], layer: int) -> list[Te
 def people_loss(
     encoder: Encoder, people: Triples, count: int, layer: int, rng: np.random.Generator
 ) -> Tensor:
-    """How far best matches of `count` neighbouring rows are from following people's scores, each
-    language pair about its own mean: with the source (turned), and a little with the reference."""
-    size = min(count, len(people))
-    begin = int(rng.integers(len(people) - size + 1))
-    part = slice(begin, begin + size)
-    texts = people.texts(part)
-    x, c, r = states_of(encoder, texts, layer)
-    group = people.group[part]
-    has = people.length[2, part] > 2
+    """How far best matches of `count` rows are from following people's scores, each language pair
+    about its own mean: with the source (turned), and a little with the reference.
+
+    Rows come from a few windows of like length (`Triples.windows`) and are followed together, so
+    that short texts are weighed against long ones too.
+    """
+    free, compared, rows = [], [], []
+    for drawn in people.windows(count, rng):
+        texts = people.texts(drawn)
+        x, c, r = states_of(encoder, texts, layer)
+        inner = [t.inner for t in texts]
+        free.append(f.match(c[:, None], inner[1][:, None], f.turned(x), inner[0]).three)
+        compared.append(f.match(c[:, None], inner[1][:, None], r, inner[2]).three)
+        rows.append(drawn)
+    chosen = torch.from_numpy(np.concatenate(rows)).to(people.group.device)
+    group, scores = people.group[chosen], people.human[chosen]
+    has = people.length[2, chosen] > 2
 
     def about(values: Tensor, kept: Tensor) -> Tensor:
         groups = len(people.groups)
@@ -96,15 +120,12 @@ def people_loss(
         number = values.new_zeros(groups).index_add(0, group, kept.float())
         return values - (total / number.clamp(min=1))[group]
 
-    def follow(found: o.Match, kept: Tensor) -> Tensor:
-        human = about(people.human[part], kept)
-        parts = [o.follow(about(value[:, 0], kept), human, kept) for value in found.three]
-        return torch.stack(parts).mean()
+    def follow(found: Sequence[Sequence[Tensor]], kept: Tensor) -> Tensor:
+        human = about(scores, kept)
+        values = [torch.cat([part[:, 0] for part in same]) for same in zip(*found, strict=True)]
+        return torch.stack([o.follow(about(v, kept), human, kept) for v in values]).mean()
 
-    inner = [t.inner for t in texts]
-    free = f.match(c[:, None], inner[1][:, None], f.turned(x), inner[0])
-    with_reference = f.match(c[:, None], inner[1][:, None], r, inner[2])
-    return follow(free, torch.ones_like(has)) + 0.3 * follow(with_reference, has)
+    return follow(free, torch.ones_like(has)) + 0.3 * follow(compared, has)
 
 
 @torch.no_grad()
