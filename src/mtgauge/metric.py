@@ -279,10 +279,15 @@ class Metric:
         """Statistics in which empty and untranslated hypotheses are as bad as can be."""
         batch = self.cut(batch)
         table = self.filled_rows(batch)
-        shares = self.untranslated_shares(batch)
+        guards = {
+            "untranslated": self.untranslated_shares(batch),
+            "unrelated": self.unrelated_shares(batch),
+        }
+        shares = np.maximum(*guards.values())
         touched = np.flatnonzero(shares)
         if len(touched):
-            self.notes["untranslated"] += len(touched)
+            for name, found in guards.items():
+                self.notes.update({name: n} if (n := int(np.count_nonzero(found))) else {})
             table = table.copy()
             part = batch.take(touched.tolist())
             table[touched] = self.lowered(table[touched], shares[touched], part)
@@ -317,6 +322,10 @@ class Metric:
         from mtgauge.text.guard import shares
 
         return shares(batch.sources, batch.hypotheses, batch.lang)
+
+    def unrelated_shares(self, batch: Segments) -> FloatArray:
+        """By how much a score is lowered because the text has nothing to do with its source."""
+        return np.zeros(len(batch))
 
     def reads_source(self, sides: frozenset[str]) -> bool:
         """Whether scores depend on the source in a run with these sides."""
