@@ -4,9 +4,9 @@
 
 Related: system outputs and references of WMT15 and WMT16, and outputs of MLQE's training data
 (Wikipedia, five pairs), `--most` per language pair and set. Unrelated: for every source the
-references of three other segments (MLQE: outputs), drawn with a fixed seed. Logistic regression on the pairs that share
-nothing visible gives the weights. A *fair* translation is a reference, or an output that people
-rated at its set's average or better. `from`, where a share begins, is the evidence that at most
+references of three other segments (MLQE: outputs), drawn with a fixed seed. Logistic regression on
+the pairs that share nothing visible gives the weights. A *fair* translation is a reference, or an
+output rated at its set's average or better. `from`, where a share begins, is the evidence that
 one fair translation in 1,000 passes; `to`, where it is 1, one in 10,000.
 
 Printed: at both points, which part of the unrelated texts, of fair translations and of all outputs

@@ -3,7 +3,7 @@
     anchored("Путин был в Праге.", "Putin was in Prague.")      # True: Putin
     numbers_differ("Es sind 12 Leute.", "All went home.")       # True
     names("All went home to Prague.", "en")                     # 1
-    length("Es sind 12 Leute.")                                 # 4.0 words
+    length("Es sind viele Leute.")                              # 4.0 words
 
 Words are compared by their first four letters, in Latin letters whatever their script: an inflected
 name and most loan words begin alike. Characters of scripts without spaces are no words here.
@@ -54,7 +54,7 @@ def names(text: str, language: str) -> int:
 
 
 def length(text: str) -> float:
-    """In words; a character of a script without spaces is half of one."""
+    """In words, numbers left out; a character of a script without spaces is half of one."""
     return sum(read(text).weights)
 
 
