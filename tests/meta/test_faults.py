@@ -67,7 +67,7 @@ def test_whole_texts() -> None:
     assert make("other-language", HOUSE) is None
     assert make("unrelated", HOUSE) is None
     free = Good(HOUSE.source, f"{HOUSE.translation} That is what {HOUSE.translation}", DE_EN)
-    assert of("unrelated", free) is None, "it says more than its source"
+    assert make("unrelated", free, others=OTHERS) is None, "it says more than its source"
 
 
 @pytest.mark.parametrize("good", [HOUSE, TRAIN, BANK])
