@@ -5,13 +5,15 @@
 Related: system outputs and references of WMT15 and WMT16, and outputs of MLQE's training data
 (Wikipedia, five pairs), `--most` per language pair and set. Unrelated: for every source the
 references of three other segments (MLQE: outputs), drawn with a fixed seed. Logistic regression on
-the pairs that share nothing visible gives the weights. A *fair* translation is a reference, or an
-output rated at its set's average or better. `from`, where a share begins, is the evidence that
-one fair translation in 1,000 passes; `to`, where it is 1, one in 10,000.
+the pairs that share nothing visible gives the weights. `from`, where a share begins, is the
+evidence that one related text in 1,000 passes, `to`, where it ends, one in 10,000. `most` is the
+greatest share, a half: the evidence is never certain, and a false alarm that falls to the worst
+score rules the correlation of a set of 500 segments.
 
-Printed: at both points, which part of the unrelated texts, of fair translations and of all outputs
-has more evidence. `--write` puts the constants into the encoder's card; run it whenever the encoder
-changes. WMT17 and WMT18 are not read.
+Printed: at both points, which part of the unrelated texts, of fair translations (references, and
+outputs rated at their set's average or better) and of poor ones has more evidence. `--write` puts
+the constants into the encoder's card; run it whenever the encoder changes. WMT17 and WMT18 are not
+read.
 """
 
 from __future__ import annotations
@@ -28,13 +30,14 @@ import numpy as np
 from mtgauge.data import checks, judgements
 from mtgauge.data.judgements import Judgements
 from mtgauge.encode import load_encoder
-from mtgauge.encode.card import EVIDENCE
+from mtgauge.encode.card import UNRELATED
 from mtgauge.metrics._unrelated import evidence, suspects
 from mtgauge.models import shipped
 
 SETS = ("da15.tsv.gz", "da16.tsv.gz", "mlqe-train.tsv.gz")
 DRAWN = 3
-FROM, TO = 1 / 1000, 1 / 10_000  # fair translations that pass
+FROM, TO = 1 / 1000, 1 / 10_000  # related texts that pass
+MOST = 0.5
 SEED = 7
 
 
@@ -71,12 +74,13 @@ def main() -> None:
         print(f"{item.data} {item.lp}", flush=True)
     weights = fit(kinds)
     scores = {kind: texts.evidence @ weights for kind, texts in kinds.items()}
-    begin, end = points(scores["fair"], kinds["fair"].number)
+    related = np.concatenate([scores["fair"], scores["poor"]])
+    begin, end = points(related, kinds["fair"].number + kinds["poor"].number)
     for name, at in (("from", begin), ("to", end)):
         shares = {kind: (scores[kind] > at).sum() / kinds[kind].number for kind in kinds}
         print(name, f"{at:.2f}", *(f"{kind} {share:.3%}" for kind, share in shares.items()))
-    values = [*weights, begin, end]
-    card = {n: round(float(v), 3) for n, v in zip((*EVIDENCE, "from", "to"), values, strict=True)}
+    values = [*weights, begin, end, MOST]
+    card = {n: round(float(v), 3) for n, v in zip(UNRELATED, values, strict=True)}
     print(json.dumps(card))
     if args.write:
         file = shipped("encoder") / "card.json"
@@ -133,9 +137,9 @@ def fit(kinds: dict[str, Texts]) -> np.ndarray:
     return np.asarray(found.x)
 
 
-def points(fair: np.ndarray, number: int) -> tuple[float, float]:
-    """The evidence that the allowed number of fair translations pass."""
-    ordered = np.sort(fair)[::-1]
+def points(related: np.ndarray, number: int) -> tuple[float, float]:
+    """The evidence that the allowed number of related texts pass."""
+    ordered = np.sort(related)[::-1]
     return float(ordered[int(FROM * number)]), float(ordered[int(TO * number)])
 
 

@@ -40,7 +40,7 @@ SIDE = frozenset({"source"})
 
 
 def test_the_guard_sees_them_and_no_translation() -> None:
-    assert (unrelated_shares(SOURCES, STRANGE, "de-en") == 1).all()
+    assert (unrelated_shares(SOURCES, STRANGE, "de-en") > 0.3).all()
     assert (unrelated_shares(SOURCES, GOOD, "de-en") == 0).all()
     assert (unrelated_shares(GOOD, SOURCES, "en-de") == 0).all()
 
@@ -54,17 +54,16 @@ def test_who_shares_a_name_or_knows_no_language_is_not_doubted() -> None:
 
 
 @pytest.mark.parametrize("spec", METRICS)
-def test_unrelated_texts_get_the_worst_and_are_counted(spec: str) -> None:
+def test_unrelated_texts_lose_score_and_are_counted(spec: str) -> None:
     metric = make_ready(spec, Task(SIDE, "de-en")).metric
     batch = Segments([*GOOD, *STRANGE], SOURCES * 2, lang="de-en")
     found = metric.segment_score(metric.rows(batch))
-    assert (found[3:] <= metric.worst).all()
-    assert (found[:3] > metric.worst).all()
+    assert found[3:].max() < found[:3].min()
     assert metric.notes["unrelated"] == 3
     kept = make_ready(f"{spec}{',' if ':' in spec else ':'}untranslated=keep", Task(SIDE, "de-en"))
     asis = kept.metric.segment_score(kept.metric.rows(batch))
     assert np.allclose(asis[:3], found[:3], atol=metric.tolerance)
-    assert (asis[3:] > found[3:]).any()
+    assert (asis[3:] > found[3:]).all()
 
 
 def test_with_a_reference_it_is_not_asked() -> None:
@@ -78,7 +77,7 @@ def test_a_blend_asks_if_no_component_has_a_reference() -> None:
     batch = Segments(STRANGE, SOURCES, lang="de-en")
     shape = "centres='0;0',scales='1;1',weights='1;1'"
     alone = registry.load(f"blend:components='cosine;kobe',{shape}")
-    assert (alone.unrelated_shares(batch) == 1).all()
+    assert (alone.unrelated_shares(batch) > 0.3).all()
     both = registry.load(f"blend:components='cosine;chrf',{shape}")
     assert not both.unrelated_shares(batch).any()
 
@@ -88,8 +87,8 @@ def test_a_run_and_an_explanation_say_so() -> None:
     assert run.notes["unrelated"] == 1
     found = explain(STRANGE[:1], SOURCES[:1], metric="cosine", lang="de-en")
     assert found.score == pytest.approx(run["a"].score, abs=1e-5)
-    assert found.facts["unrelated"] == 1
-    assert "nothing to do with its source" in found.remarks[0]
+    assert found.facts["unrelated"] > 0.3
+    assert "anything to do with its source" in found.remarks[0]
 
 
 def test_the_constants_are_in_the_card_and_checked(tmp_path: Path) -> None:

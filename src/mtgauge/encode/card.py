@@ -18,7 +18,7 @@ from mtgauge.errors import ResourceError
 
 Card = dict[str, Any]
 EVIDENCE = ("bias", "least", "numbers", "names", "ratio", "length")  # see metrics/_unrelated.py
-UNRELATED = (*EVIDENCE, "from", "to")
+UNRELATED = (*EVIDENCE, "from", "to", "most")
 HEADS = ("bilstm", "bilstm-attention", "esim", "ruse")
 
 
@@ -77,7 +77,7 @@ def _is_unrelated(value: Any, _: Card) -> bool:
     return (
         isinstance(value, dict)
         and all(_is_number(value.get(name)) for name in UNRELATED)
-        and bool(value["from"] < value["to"])
+        and bool(value["from"] < value["to"] and 0 <= value["most"] <= 1)
     )
 
 
@@ -138,7 +138,7 @@ FIELDS: Mapping[str, Mapping[str, Field]] = {
         ),
         "turned": Field("a whole number from 0, below dim", _is_turned, required=False),
         "unrelated": Field(
-            f"an object of numbers: {', '.join(UNRELATED)}, from below to",
+            f"an object of numbers: {', '.join(UNRELATED)}, from below to, most from 0 to 1",
             _is_unrelated,
             required=False,
         ),

@@ -24,7 +24,7 @@ from mtgauge.metrics.kobe import Kobe
 
 _REASONS = {
     "untranslated": "{:.0%} of the translation is not in the target language.",
-    "unrelated": "It is {:.0%} sure that the text has nothing to do with its source.",
+    "unrelated": "The text has hardly anything to do with its source: {:.0%} of the way to the worst.",
 }
 
 

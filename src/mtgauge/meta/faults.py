@@ -10,7 +10,6 @@ Every fault is drawn from its own seeded generator (seed, fault, row), so a text
 faults whatever stands beside it. A fault that cannot be made (no number to change, no second
 clause, no text in another language) is None, as is one that would leave the translation as it was,
 and a copy of a source of which the good translation keeps half the words: such are lists of names.
-A free translation, much longer or shorter than its source, has no unrelated version.
 A changed name, a clause from elsewhere and an unrelated text are taken from the other translations.
 
 What is changed inside a sentence (a denial, number, name, date) is in slips.py.
@@ -36,7 +35,6 @@ _CLAUSE_END = re.compile(r"[,;:，；：、—–](?=\s|[^\d\s])")
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _AS_CYRILLIC = "абцдефгхийклмнопкрстувшхиз"
 _CYRILLIC = str.maketrans(_LATIN + _LATIN.upper(), _AS_CYRILLIC + _AS_CYRILLIC.upper())
-_FREE = 1.75  # times the length of the source: .7 % of the references of WMT15 and WMT16
 _FEWEST = 5  # units in a text of which a part is taken away, or that is copied
 
 
@@ -282,22 +280,9 @@ def _transliterated(good: Good, around: _Around) -> str | None:
     return str(anyascii(good.translation)).translate(_CYRILLIC)
 
 
-def _is_free(good: Good) -> bool:
-    """Whether a translation is much longer or shorter than its source, both in Latin letters."""
-    from anyascii import anyascii
-
-    theirs, mine = len(anyascii(good.source)), len(anyascii(good.translation))
-    return max(theirs, mine) > _FREE * min(theirs, mine)
-
-
 @_fault("unrelated")
 def _unrelated(good: Good, around: _Around) -> str | None:
-    """Another translation of the set: of five the one with the fewest words in common.
-
-    Not of a free translation, which says more or less than its source itself.
-    """
-    if _is_free(good):
-        return None
+    """Another translation of the set: of five the one with the fewest words in common."""
     mine = {unit.strip().casefold() for unit in _units(good.translation)}
     others = [text for text in around.others if text.strip()]
     drawn = around.draw.sample(others, min(5, len(others)))

@@ -1,6 +1,6 @@
 """How surely a text has nothing to do with its source; the guard of metrics without a reference.
 
-    unrelated_shares(sources, hypotheses, "de-en")      # 0 for translations, up to 1
+    unrelated_shares(sources, hypotheses, "de-en")      # 0 for translations, up to a half
 
 A fluent sentence about something else now and then scores above a translation that a model does not
 understand. Texts that share a number, a name or a word of one origin with their source
@@ -8,7 +8,7 @@ understand. Texts that share a number, a name or a word of one origin with their
 
     e = bias + least * min(P, R) + numbers * d + names * log(1 + k)
         + ratio * |log(n / m)| + length * log(min(n, m))
-    share = (e - from) / (to - from), between 0 and 1
+    share = most * (e - from) / (to - from), between 0 and most
 
 with P and R the mean best matches of the pieces of the translation and of the source among each
 other (vectors of the embedded encoder, whatever encoder the metric has), d = 1 if the numbers
@@ -43,7 +43,7 @@ WINDOW = 1024  # pairs
 
 
 class ReferenceFree(Metric):
-    """Base of metrics that can do without a reference: an unrelated text gets their worst."""
+    """Base of metrics that can do without a reference: an unrelated text loses score."""
 
     def unrelated_shares(self, batch: Segments) -> FloatArray:
         sides = Task.of(batch).sides
@@ -73,7 +73,7 @@ def unrelated_shares(
         pairs = [(sources[i], hypotheses[i]) for i in window]
         found = evidence(pairs, languages, encoder) @ [card[name] for name in EVIDENCE]
         shares[window] = (found - card["from"]) / (card["to"] - card["from"])
-    return np.clip(shares, 0.0, 1.0)
+    return card["most"] * np.clip(shares, 0.0, 1.0)
 
 
 def _known_pair(lang: str | None, encoder: Encoder) -> tuple[str, str] | None:
