@@ -24,7 +24,7 @@ from mtgauge.metrics.kobe import Kobe
 
 _REASONS = {
     "untranslated": "{:.0%} of the translation is not in the target language.",
-    "unrelated": "The text has hardly anything to do with its source: {:.0%} of the way to the worst.",
+    "unrelated": "It has hardly anything to do with its source: {:.0%} of the way to the worst.",
 }
 
 
