@@ -102,13 +102,14 @@ def pairs(item: Judgements) -> dict[str, list[tuple[str, str]]]:
     assert item.sources is not None
     sources = [checks.unescape(text) for text in item.sources]
     outputs = [checks.unescape(text) for text in item.hypotheses]
-    right = [checks.unescape(row[0]) for row in item.references] if item.references else outputs
+    references = item.references or []
+    right = [checks.unescape(row[0]) for row in references] or outputs
     average = float(np.mean(item.human))
     found: dict[str, list[tuple[str, str]]] = {"fair": [], "poor": [], "unrelated": []}
     for row, human in zip(zip(sources, outputs, strict=True), item.human, strict=True):
         found["fair" if human >= average else "poor"].append(row)
     good = list(dict.fromkeys(zip(sources, right, strict=True)))
-    if item.references:
+    if references:
         found["fair"] += good
     draw = random.Random(f"{SEED}/{item.data}/{item.lp}")
     for source, text in good:
