@@ -101,7 +101,7 @@ def pairs(item: Judgements) -> dict[str, list[tuple[str, str]]]:
     """{kind: (source, text)}."""
     assert item.sources is not None
     sources = [checks.unescape(text) for text in item.sources]
-    outputs = [checks.unescape(text) for text in item.hypotheses]
+    outputs = [checks.unescape(text) for text in item.hypotheses or ()]
     references = item.references or []
     right = [checks.unescape(row[0]) for row in references] or outputs
     average = float(np.mean(item.human))
