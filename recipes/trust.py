@@ -3,9 +3,9 @@
     python recipes/trust.py --data DIR [--segments 500] [--sample 150] [-m METRIC ...]
 
 DIR is a folder with da17.tsv.gz, da18-large.tsv.gz, wmt17/, wmt18/, sys17.tsv and sys18.tsv. Judged
-segments: `--segments` of each pair and year, drawn at random with a fixed seed. Systems: the first
-`--sample` segments of each test set, drawn likewise, all systems. Texts are unescaped. Rows of
-metrics with other names stay as they are. Trained metrics learned from judgements of WMT18, so they
+segments: `--segments` of each pair and year, drawn at random with a fixed seed. Systems: `--sample`
+segments of each test set, drawn likewise, all systems. Texts are unescaped. Rows of other metrics
+and other settings stay as they are. Trained metrics learned from judgements of WMT18, so they
 are measured on WMT17 alone. With the defaults about an hour of one core.
 """
 
@@ -24,7 +24,16 @@ import numpy as np
 from mtgauge.data import judged_files
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
-from mtgauge.engine.trust import Differences, Trust, direction, key, parse, slope, slope_interval
+from mtgauge.engine.trust import (
+    MODELS,
+    Differences,
+    Trust,
+    direction,
+    key,
+    parse,
+    slope,
+    slope_interval,
+)
 from mtgauge.meta import scoring
 from mtgauge.stats.correlation import pearson
 
@@ -56,8 +65,13 @@ def main() -> None:
     args = parser.parse_args()
     sets = [*segment_sets(args.data, args.segments), *system_sets(args.data, args.sample)]
     made = measure(args.metrics, sets)
-    new = {row.metric.split("|")[0] for row in made}
-    write_table([*(row for row in read_table() if row.metric.split("|")[0] not in new), *made])
+    new = {settings(row.metric) for row in made}
+    write_table([*(row for row in read_table() if settings(row.metric) not in new), *made])
+
+
+def settings(metric: str) -> str:
+    """A key of the table without its models: figures of an older model are replaced."""
+    return "|".join(part for part in metric.split("|") if part.split(":")[0] not in MODELS)
 
 
 def segment_sets(folder: Path, most: int) -> list[Judgements]:

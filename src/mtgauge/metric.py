@@ -38,11 +38,13 @@ A metric whose time or memory grows faster than its texts states the longest tex
 (`longest`, in characters). What is longer is cut there and counted: no segment can stop a run.
 
 Two more things are done here for all metrics, in `rows`: an empty hypothesis gets the worst score,
-and so does a hypothesis that was left untranslated, as far as it was:
+and so does one that is no translation of its source, as far as it is none:
 
-    score = (1 - u) score + u worst            u: its untranslated share (text/untranslated.py)
+    score = (1 - u) score + u worst            u: the share that was left untranslated
+                                               (text/untranslated.py), or how surely the text has
+                                               nothing to do with its source (metrics/_unrelated.py)
 
-The second is for metrics that read the source, which a copy is nearest to: they have the option
+The second is for metrics that read the source (unrelated: and no reference). They have the option
 `untranslated: Untranslated` (`worst`; `keep` leaves the score, for research).
 """
 
@@ -281,13 +283,15 @@ class Metric:
         raise NotImplementedError
 
     def rows(self, batch: Segments) -> FloatArray:
-        """Statistics in which empty and untranslated hypotheses are as bad as can be."""
+        """Statistics in which empty, untranslated and unrelated texts are as bad as can be."""
         batch = self.cut(batch)
         table = self.filled_rows(batch)
-        shares = self.untranslated_shares(batch)
+        guards = self.guards(batch)
+        shares = np.maximum(*guards.values())
         touched = np.flatnonzero(shares)
         if len(touched):
-            self.notes["untranslated"] += len(touched)
+            counts = {name: int(np.count_nonzero(found)) for name, found in guards.items()}
+            self.notes.update({name: n for name, n in counts.items() if n})
             table = table.copy()
             part = batch.take(touched.tolist())
             table[touched] = self.lowered(table[touched], shares[touched], part)
@@ -313,6 +317,13 @@ class Metric:
             self.notes["cut"] += cut
         return batch
 
+    def guards(self, batch: Segments) -> dict[str, FloatArray]:
+        """Why scores are lowered, by the name of the note, and by which share of the way down."""
+        return {
+            "untranslated": self.untranslated_shares(batch),
+            "unrelated": self.unrelated_shares(batch),
+        }
+
     def untranslated_shares(self, batch: Segments) -> FloatArray:
         """By how much each score is lowered; all 0 where the metric does not read the source."""
         sides = Task.of(batch).sides
@@ -322,6 +333,10 @@ class Metric:
         from mtgauge.text.guard import shares
 
         return shares(batch.sources, batch.hypotheses, batch.lang)
+
+    def unrelated_shares(self, batch: Segments) -> FloatArray:
+        """By how much a score is lowered because the text has nothing to do with its source."""
+        return np.zeros(len(batch))
 
     def reads_source(self, sides: frozenset[str]) -> bool:
         """Whether scores depend on the source in a run with these sides."""

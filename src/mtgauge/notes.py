@@ -54,6 +54,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} translation is not, or not wholly, in the target language and lost score by that.",
         "{n} translations are not, or not wholly, in the target language and lost score by that.",
     ),
+    "unrelated": (
+        "{n} translation has hardly anything to do with its source and lost score by that.",
+        "{n} translations have hardly anything to do with their sources and lost score by that.",
+    ),
     "empty": (
         "{n} translation is empty.",
         "{n} translations are empty.",

@@ -129,3 +129,18 @@ def test_an_unknown_language_is_named(run) -> None:
     done = run("score -t a.txt -r ref.txt -l en-cn")
     assert done.code == 2
     assert "CN is a country; did you mean zh?" in done.err
+
+
+def test_the_options_that_name_files_have_help(run) -> None:
+    lines = [line.split() for line in run("score --help").out.splitlines()]
+    for option in ("-t", "-s", "-r"):
+        (at,) = (i for i, line in enumerate(lines) if line and line[0].strip(",") == option)
+        told = [word for line in lines[at : at + 2] for word in line if word.islower()]
+        assert len(told) >= 3, (option, lines[at : at + 2])
+
+
+def test_trust_is_said_beside_each_metric(run) -> None:
+    told = " ".join(run("score -t a.txt b.txt -r ref.txt -l de-en -m chrf chrf:beta=3").err.split())
+    assert "trust chrf: r = 0." in told
+    assert "of such pairs" in told, "people's agreement with a difference of that size"
+    assert "trust chrf:beta=3: nothing is known of these settings for de-en" in told

@@ -10,6 +10,7 @@ from urllib.error import URLError
 import pytest
 import sacrebleu.dataset
 
+from mtgauge.cli import main
 from mtgauge.data import testsets
 from mtgauge.errors import ResourceError, UsageError
 
@@ -76,3 +77,20 @@ def test_a_pair_is_found_however_it_is_written(
     monkeypatch.setitem(sacrebleu.dataset.DATASETS, "mine", Fetched(tmp_path))
     assert testsets.files("mine", lang)[0] == tmp_path / "de-en.src"
     assert "mine" in testsets.names(lang)
+
+
+def test_echo_prints_a_side_and_a_run_takes_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sacrebleu.dataset.DATASETS, "mine", Fetched(tmp_path))
+    sides = {"src": "Der Hund bellt.\nEs regnet.\n", "ref1": "The dog barks.\nIt rains.\n"}
+    for name, text in (sides | {"ref2": sides["ref1"]}).items():
+        (tmp_path / f"de-en.{name}").write_text(text, encoding="utf-8")
+    for side, file in (("source", "src"), ("reference", "ref1")):
+        assert main(["score", "-T", "mine", "-l", "de-en", "--echo", side]) == 0
+        assert capsys.readouterr().out == sides[file]
+    translated = str(tmp_path / "de-en.ref2")
+    assert main(["score", "-T", "mine", "-l", "de-en", "-t", translated, "-m", "bleu"]) == 0
+    assert "100.00" in capsys.readouterr().out
+    assert main(["score", "--echo", "source"]) == 2
+    assert "name one with -T" in capsys.readouterr().err

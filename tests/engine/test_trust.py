@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,3 +102,22 @@ def test_a_result_says_how_far_to_trust_it(monkeypatch) -> None:
     assert content[1]["trust"] is None
     silent = mtgauge.score(right, references=right, metrics=["chrf"])
     assert "say the language pair" in trust_lines(silent)[0]
+
+
+def test_the_readme_shows_both_directions_as_measured() -> None:
+    """Every row of the README's table, against trust.tsv."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    head = "| metric | into English: r, pairs | out of English: r, pairs |\n"
+    table = readme.split(head, 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+    shown = {row.split("|")[1].strip(" `"): row.split("|")[2:4] for row in table}
+    assert {"bleu", "chrf", "bertscore", "xmoverscore:lm=off"} <= set(shown)
+    for spec, cells in shown.items():
+        for lp, cell in zip(("de-en", "en-de"), cells, strict=True):
+            of_pair = known(signature(spec, lp), lp)
+            way = trust.direction(lp)
+            row = trust._table()[of_pair.metric][way] if of_pair else None
+            if row is None:
+                assert cell.strip() == "–", (spec, way)
+            else:
+                r = f"{row.pearson:.3f}".replace("0.", ".", 1)
+                assert cell.strip() == f"{r}, {row.accuracy:.0%}".replace("%", " %"), (spec, way)

@@ -124,7 +124,8 @@ def test_on_the_example_no_gross_fault_wins() -> None:
         (chunk,) = example(lang).chunks(1000)
         references = [row[0] for row in chunk.references or ()]
         goods.append(Segments(references, chunk.sources, lang=lang))
-    rows = robust(goods, ["xmoverscore", "cosine", "regressor:view=hyp+src", "kobe"], chosen=SEEN)
+    free = "xmoverscore xmoverscore:lm=off cosine yisi-2 regressor:view=hyp+src kobe".split()
+    rows = robust(goods, free, chosen=SEEN)
     assert {row.fault for row in rows} == set(SEEN)
     assert all(row.cases for row in rows)
     assert [(row.fault, row.metric, row.lp) for row in rows if row.wins] == []

@@ -194,3 +194,11 @@ def test_a_share_whatever_stands_beside_it(rows: list[tuple[str, str]], code: st
     assert np.all((found == 0) | ((found >= FAINTEST) & (found <= 1)))
     alone = [untranslated_share([a], [b], pair)[0] for a, b in rows]
     assert found.tolist() == alone
+
+
+def test_one_copied_word_that_only_the_source_uses() -> None:
+    source = "Mallit eilen Tory Burchin näytöksessä."
+    pair = LanguagePair.parse("fi-en")
+    named = "Models with Tory Burchin show."
+    found = untranslated_share([source, source], ["Models eilen Tory Burchin show.", named], pair)
+    assert found.tolist() == [pytest.approx(0.6), 0.0], "a name alone is no copy"

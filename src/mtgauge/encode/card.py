@@ -17,6 +17,8 @@ from typing import Any
 from mtgauge.errors import ResourceError
 
 Card = dict[str, Any]
+EVIDENCE = ("bias", "least", "numbers", "names", "ratio", "length")  # see metrics/_unrelated.py
+UNRELATED = (*EVIDENCE, "from", "to", "most")
 HEADS = ("bilstm", "bilstm-attention", "esim", "ruse")
 
 
@@ -68,6 +70,15 @@ def _is_turned(value: Any, card: Card) -> bool:
     """How many of a vector's numbers; fewer than `dim`, which the card must then state."""
     dim = card.get("dim")
     return type(value) is int and (value == 0 or (type(dim) is int and 0 < value < dim))
+
+
+def _is_unrelated(value: Any, _: Card) -> bool:
+    """The constants of the guard against unrelated texts, all of them."""
+    return (
+        isinstance(value, dict)
+        and all(_is_number(value.get(name)) for name in UNRELATED)
+        and bool(value["from"] < value["to"] and 0 <= value["most"] <= 1)
+    )
 
 
 def _maps_texts(value: Any, to: Callable[[Any], bool]) -> bool:
@@ -126,6 +137,11 @@ FIELDS: Mapping[str, Mapping[str, Field]] = {
             required=False,
         ),
         "turned": Field("a whole number from 0, below dim", _is_turned, required=False),
+        "unrelated": Field(
+            f"an object of numbers: {', '.join(UNRELATED)}, from below to, most from 0 to 1",
+            _is_unrelated,
+            required=False,
+        ),
     },
     "fluency": _TOKENISED,
     "regressor": _TRAINED

@@ -23,6 +23,11 @@ from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Explanation, Metric
 from mtgauge.metrics.kobe import Kobe
 
+_REASONS = {
+    "untranslated": "{:.0%} of the translation is not in the target language.",
+    "unrelated": "It has hardly anything to do with its source: {:.0%} of the way to the worst.",
+}
+
 
 def explain(
     hypotheses: Sequence[str],
@@ -56,15 +61,14 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
     alone = metric.cut(alone)
     found = replace(metric.explain(alone), sentences=_sentences(alone), meaning=metric.meaning)
-    share = float(metric.untranslated_shares(alone)[0])
-    if not share:
+    shares = {name: float(values[0]) for name, values in metric.guards(alone).items()}
+    reason = max(shares, key=shares.__getitem__)  # the greater one lowers the score
+    if not shares[reason]:
         return found
     score = float(metric.segment_score(metric.rows(alone))[0])
-    facts = {"untranslated": round(share, 4), "score without it": found.score}
-    remark = (
-        f"{share:.0%} of the translation is not in the target language. That moves the score from "
-        f"{found.score:.4f} to {score:.4f}."
-    )
+    facts = {reason: round(shares[reason], 4), "score without it": found.score}
+    said = _REASONS[reason].format(shares[reason])
+    remark = f"{said} That moves the score from {found.score:.4f} to {score:.4f}."
     return replace(
         found,
         score=score,

@@ -38,7 +38,7 @@ from mtgauge.stats.bootstrap import SEED, interval
 
 FILE = "trust.tsv"
 RESAMPLES = 400
-_MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors")
+MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors")
 _BY_LANGUAGE = (
     "tokenize",
     "normalized",
@@ -89,7 +89,7 @@ def key(signature: Signature) -> str:
     options = {
         k: v for k, v in signature.changed.items() if k not in _BY_LANGUAGE or k in signature.asked
     }
-    models = {k: v for k, v in signature.versions.items() if k in _MODELS}
+    models = {k: v for k, v in signature.versions.items() if k in MODELS}
     return "|".join([signature.name, *(f"{k}:{v}" for k, v in sorted((options | models).items()))])
 
 

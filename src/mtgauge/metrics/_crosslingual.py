@@ -16,6 +16,7 @@ from mtgauge.encode.remap.maps import Remap, find_remap
 from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions, LanguageModelTerm
 from mtgauge.metrics._presets import PresetMetric
+from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range, Unless
 
 REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
@@ -29,7 +30,7 @@ class CrossLingualOptions(LanguageModelOptions, total=False):
     remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")]
 
 
-class CrossLingualMetric(PresetMetric):
+class CrossLingualMetric(ReferenceFree, PresetMetric):
     """Base of metrics with `CrossLingualOptions`."""
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:

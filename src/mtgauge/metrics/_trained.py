@@ -22,9 +22,10 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Metric, Task, Untranslated
+from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
 from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._references import MultiReference
+from mtgauge.metrics._unrelated import ReferenceFree
 
 Scale = Literal["z", "100"]
 WORST = -3.0  # training scores are cut there
@@ -36,7 +37,7 @@ BANDS = (
 )
 
 
-class TrainedMetric(Metric):
+class TrainedMetric(ReferenceFree):
     """Base of metrics that predict a human z-score with a model from a folder."""
 
     cost = "encoder"

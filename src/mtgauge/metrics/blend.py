@@ -31,12 +31,13 @@ from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, Finding, FloatArray, Metric, Task, Untranslated
+from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
 
 @metric("blend")
-class Blend(Metric):
+class Blend(ReferenceFree):
     summary = "Weighted mean of the normalised scores of several metrics (default: chrF and KoBE)."
     meaning = "0 is the centre that the options state for every component; 1 is one scale better."
     paper = "Gekhman et al. 2020 name it as future work"
@@ -150,6 +151,11 @@ class Blend(Metric):
 
     def reads_source(self, sides: frozenset[str]) -> bool:
         return any(part.reads_source(sides) for part in self._parts())
+
+    def reads_source_alone(self, sides: frozenset[str]) -> bool:
+        parts = (part for part in self._parts() if isinstance(part, ReferenceFree))
+        alone = any(part.reads_source_alone(sides) for part in parts)
+        return alone and "reference" not in self.needs
 
     def lowered(self, rows: FloatArray, shares: FloatArray, batch: Segments) -> FloatArray:
         """Every component is lowered, those that do not read the source too."""

@@ -34,12 +34,13 @@ from mtgauge.metrics._language_model import (
     LanguageModelTerm,
 )
 from mtgauge.metrics._presets import Case, PresetMetric, settled_case
+from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import When, group_values
 from mtgauge.registry import metric
 
 
 @metric("fluency")
-class Fluency(PresetMetric):
+class Fluency(ReferenceFree, PresetMetric):
     summary = "Mean log-probability of the translation under a target-side language model."
     meaning = "Nats per token: 0 is certain, -10 is noise; compares texts of one language only."
     paper = "the language-model term of Zhao et al. 2020"

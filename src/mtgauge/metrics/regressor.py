@@ -79,6 +79,9 @@ class Regressor(TrainedMetric):
     def reads_source(self, sides: frozenset[str]) -> bool:
         return "src" in self._view(sides)
 
+    def reads_source_alone(self, sides: frozenset[str]) -> bool:
+        return self._view(sides) == "hyp+src"
+
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
         settled.view = self._view(task.sides)

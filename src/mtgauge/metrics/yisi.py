@@ -35,6 +35,7 @@ from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import explain_pair, greedy
 from mtgauge.metrics._presets import Case
 from mtgauge.metrics._references import MultiReference
+from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
@@ -111,7 +112,7 @@ class YiSi1(_YiSi):
 
 
 @metric("yisi-2")
-class YiSi2(_YiSi):
+class YiSi2(ReferenceFree, _YiSi):
     summary = "Weighted precision and recall of the source's word pieces in context; no reference."
     meaning = "A weighted mean of best cosines; compare systems of one language pair only."
     side = "source"

@@ -43,6 +43,7 @@ from mtgauge.data.codes import Language, LanguagePair, foreign_letter, own_lette
 from mtgauge.errors import UsageError
 from mtgauge.text import language
 from mtgauge.text.telling import Text, joined, read
+from mtgauge.text.vocabulary import tells
 from mtgauge.text.words import UNSPACED
 
 FAINTEST = 0.15  # smaller shares are 0
@@ -201,8 +202,10 @@ class _Judge:
 
     def _is_plain(self, copy: _Copy, margin: float) -> bool:
         """Whether enough of the copied words that are no names tell the source's language."""
-        if copy.share >= _MOST and copy.amount > 0 and margin >= self.limits.single:
-            return True
+        if copy.share >= _MOST and copy.amount > 0:
+            source, target = self.pair.source.base, self.pair.target.base
+            if margin >= self.limits.single or tells(copy.telling, source, target):
+                return True
         enough = 2 if copy.share >= _A_QUARTER else 3  # a title without quotation marks
         return copy.amount >= enough and margin >= self.limits.copied
 

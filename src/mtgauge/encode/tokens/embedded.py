@@ -85,6 +85,7 @@ class OnnxEncoder(Encoder):
         last = {"reference": self.layers, "source": self.layers}
         self.default_layer = last | card.get("default_layer", {})
         self.turned = card.get("turned", 0)
+        self.unrelated = card.get("unrelated", {})
 
     @cached_property
     def pad_id(self) -> int:  # type: ignore[override]

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,6 +90,7 @@ class Encoder:
     lowercase: bool = False  # the model's advice
     default_layer: dict[str, int]  # {"reference": ..., "source": ...}
     turned: int = 0  # last numbers of a source's vectors that change sign across languages
+    unrelated: Mapping[str, float] = MappingProxyType({})  # constants of metrics/_unrelated.py
     uses_language: bool = False  # whether `lang` changes the vectors (XLM)
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096

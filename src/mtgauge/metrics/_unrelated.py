@@ -1,0 +1,138 @@
+"""How surely a text has nothing to do with its source; the guard of metrics without a reference.
+
+    unrelated_shares(sources, hypotheses, "de-en")      # 0 for translations, up to a half
+
+A fluent sentence about something else now and then scores above a translation that a model does not
+understand. Texts that share a number, a name or a word of one origin with their source
+(text/anchors.py) are never doubted. Of the others the evidence is
+
+    e = bias + least * min(P, R) + numbers * d + names * log(1 + k)
+        + ratio * |log(n / m)| + length * log(min(n, m))
+    share = most * (e - from) / (to - from), between 0 and most
+
+with P and R the mean best matches of the pieces of the translation and of the source among each
+other (vectors of the embedded encoder, whatever encoder the metric has), d = 1 if the numbers
+differ, k the names on both sides, and n, m the lengths in words plus one. The constants belong to
+the encoder and are in its card, under `unrelated`; `python recipes/calibrate_unrelated.py` fits
+them. Languages that the encoder does not know, and a card without the constants, give 0.
+
+Limits: a wrong translation of a sentence about the same thing is not seen, nor are a few words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mtgauge.data.checks import is_blank
+from mtgauge.data.codes import LanguagePair
+from mtgauge.data.segments import Segments
+from mtgauge.encode import load_encoder
+from mtgauge.encode.card import EVIDENCE
+from mtgauge.encode.ragged import distinct
+from mtgauge.encode.tokens import units as make
+from mtgauge.encode.tokens.encoder import Encoder
+from mtgauge.encode.tokens.units import Units
+from mtgauge.errors import UsageError
+from mtgauge.metric import FloatArray, Metric, Task
+from mtgauge.text.anchors import anchored, length, names, numbers_differ
+
+WINDOW = 1024  # pairs
+
+
+class ReferenceFree(Metric):
+    """Base of metrics that can do without a reference: an unrelated text loses score."""
+
+    def unrelated_shares(self, batch: Segments) -> FloatArray:
+        sides = Task.of(batch).sides
+        asked = self.params().get("untranslated") == "worst"
+        if not asked or batch.sources is None or not self.reads_source_alone(sides):
+            return super().unrelated_shares(batch)
+        return unrelated_shares(batch.sources, batch.hypotheses, batch.lang)
+
+    def reads_source_alone(self, sides: frozenset[str]) -> bool:
+        """Whether scores depend on the source, and on no reference."""
+        return self.reads_source(sides) and "reference" not in self.needs
+
+
+def unrelated_shares(
+    sources: Sequence[str], hypotheses: Sequence[str], lang: str | None
+) -> FloatArray:
+    """One share in [0, 1] for every segment."""
+    shares = np.zeros(len(hypotheses))
+    encoder = load_encoder("embedded")
+    card = encoder.unrelated
+    languages = _known_pair(lang, encoder)
+    if not card or languages is None:
+        return shares
+    rows = suspects(sources, hypotheses)
+    for start in range(0, len(rows), WINDOW):
+        window = rows[start : start + WINDOW]
+        pairs = [(sources[i], hypotheses[i]) for i in window]
+        found = evidence(pairs, languages, encoder) @ [card[name] for name in EVIDENCE]
+        shares[window] = (found - card["from"]) / (card["to"] - card["from"])
+    return card["most"] * np.clip(shares, 0.0, 1.0)
+
+
+def _known_pair(lang: str | None, encoder: Encoder) -> tuple[str, str] | None:
+    """The two languages, if the encoder knows both."""
+    try:
+        bases = LanguagePair.parse(str(lang)).bases if lang else ()
+    except UsageError:  # a metric may be used with names of languages of its own
+        return None
+    return bases if bases and set(bases) <= set(encoder.languages) else None
+
+
+def suspects(sources: Sequence[str], hypotheses: Sequence[str]) -> list[int]:
+    """Segments in which both sides have words, and nothing in common."""
+    both = enumerate(zip(sources, hypotheses, strict=True))
+    return [
+        i
+        for i, (source, text) in both
+        if not is_blank(source) and not is_blank(text) and not anchored(source, text)
+    ]
+
+
+def evidence(
+    pairs: Sequence[tuple[str, str]], languages: tuple[str, str], encoder: Encoder
+) -> FloatArray:
+    """(p, 6) by `EVIDENCE`."""
+    source, target = languages
+    sizes = np.array([[length(x), length(y)] for x, y in pairs]) + 1
+    differ = [float(numbers_differ(x, y)) for x, y in pairs]
+    named = [names(x, source) + names(y, target) for x, y in pairs]
+    columns = [
+        np.ones(len(pairs)),
+        _least_match(pairs, encoder),
+        np.array(differ),
+        np.log1p(named),
+        np.abs(np.log(sizes[:, 1] / sizes[:, 0])),
+        np.log(sizes.min(axis=1)),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _least_match(pairs: Sequence[tuple[str, str]], encoder: Encoder) -> FloatArray:
+    """The lesser of precision and recall of best matches, as xmoverscore has them."""
+    from mtgauge.metrics._matching import GREEDY, greedy
+
+    left, lefts = distinct([x for x, _ in pairs])
+    right, rights = distinct([y for _, y in pairs])
+    x, y = _units(left, encoder, turned=True), _units(right, encoder, turned=False)
+    full = (np.diff(x.offsets)[lefts] > 0) & (np.diff(y.offsets)[rights] > 0)
+    least = np.zeros(len(pairs))
+    if full.any():
+        found = greedy(x, lefts[full], y, rights[full])
+        least[full] = found[:, [GREEDY["precision"], GREEDY["recall"]]].min(axis=1)
+    return least
+
+
+def _units(texts: Sequence[str], encoder: Encoder, *, turned: bool) -> Units:
+    cased = [text.lower() if encoder.lowercase else text for text in texts]
+    tokens = encoder.encode(cased, encoder.default_layer["source"])
+    if turned:
+        tokens = replace(tokens, vectors=encoder.turn(tokens.vectors))
+    kept = make.keep(tokens, encoder.punctuation)
+    return make.build(tokens, kept, np.ones(len(kept)), 1)

@@ -1,0 +1,102 @@
+"""A text about something else never wins: the guard of metrics without a reference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mtgauge import registry
+from mtgauge.data.segments import Segments
+from mtgauge.encode.card import UNRELATED, read_card
+from mtgauge.engine.explain import explain
+from mtgauge.engine.local import score
+from mtgauge.engine.ready import make_ready
+from mtgauge.errors import ResourceError
+from mtgauge.metric import Task
+from mtgauge.metrics._unrelated import unrelated_shares
+from mtgauge.models import shipped
+
+SOURCES = [
+    "Mein Bruder hat seit drei Wochen nicht auf meine Briefe geantwortet.",
+    "Niemand weiß, warum die Brücke so schnell eingestürzt ist.",
+    "Wenn es morgen regnet, bleiben wir zu Hause und lesen.",
+]
+GOOD = [
+    "My brother has not answered my letters for three weeks.",
+    "Nobody knows why the bridge collapsed so quickly.",
+    "If it rains tomorrow, we will stay at home and read.",
+]
+STRANGE = [
+    "The European Parliament in Strasbourg votes on 27 new rules for banks, said Angela Merkel.",
+    "In 1998 the company sold most of its oil fields off Norway to Exxon.",
+    "Chelsea beat Arsenal 3-1 after two late goals from Hazard.",
+]
+METRICS = ["xmoverscore", "xmoverscore:lm=off", "cosine", "regressor:view=hyp+src", "yisi-2"]
+SIDE = frozenset({"source"})
+
+
+def test_the_guard_sees_them_and_no_translation() -> None:
+    assert (unrelated_shares(SOURCES, STRANGE, "de-en") > 0.2).all()
+    assert (unrelated_shares(SOURCES, GOOD, "de-en") == 0).all()
+    assert (unrelated_shares(GOOD, SOURCES, "en-de") == 0).all()
+
+
+def test_who_shares_a_name_or_knows_no_language_is_not_doubted() -> None:
+    source = "Angela Merkel sprach gestern lange mit der Presse."
+    assert unrelated_shares([source], [STRANGE[0]], "de-en") == [0.0]
+    assert unrelated_shares(SOURCES[:1], STRANGE[:1], None) == [0.0]
+    assert unrelated_shares(SOURCES[:1], STRANGE[:1], "de-is") == [0.0]
+    assert unrelated_shares([""], [""], "de-en") == [0.0]
+
+
+@pytest.mark.parametrize("spec", METRICS)
+def test_unrelated_texts_lose_score_and_are_counted(spec: str) -> None:
+    metric = make_ready(spec, Task(SIDE, "de-en")).metric
+    batch = Segments([*GOOD, *STRANGE], SOURCES * 2, lang="de-en")
+    found = metric.segment_score(metric.rows(batch))
+    assert found[3:].max() < found[:3].min()
+    assert metric.notes["unrelated"] == 3
+    kept = make_ready(f"{spec}{',' if ':' in spec else ':'}untranslated=keep", Task(SIDE, "de-en"))
+    asis = kept.metric.segment_score(kept.metric.rows(batch))
+    assert np.allclose(asis[:3], found[:3], atol=metric.tolerance)
+    assert (asis[3:] > found[3:]).all()
+
+
+def test_with_a_reference_it_is_not_asked() -> None:
+    batch = Segments(STRANGE, SOURCES, [(text,) for text in GOOD], "de-en")
+    for spec in ("regressor", "bertscore", "cosine:against=reference"):
+        metric = make_ready(spec, Task.of(batch)).metric
+        assert not metric.unrelated_shares(batch).any(), spec
+
+
+def test_a_blend_asks_if_no_component_has_a_reference() -> None:
+    batch = Segments(STRANGE, SOURCES, lang="de-en")
+    shape = "centres='0;0',scales='1;1',weights='1;1'"
+    alone = registry.load(f"blend:components='cosine;kobe',{shape}")
+    assert (alone.unrelated_shares(batch) > 0.2).all()
+    both = registry.load(f"blend:components='cosine;chrf',{shape}")
+    assert not both.unrelated_shares(batch).any()
+
+
+def test_a_run_and_an_explanation_say_so() -> None:
+    run = score({"a": STRANGE[:1]}, SOURCES[:1], None, ["cosine"], "de-en", ci=False)["cosine"]
+    assert run.notes["unrelated"] == 1
+    found = explain(STRANGE[:1], SOURCES[:1], metric="cosine", lang="de-en")
+    assert found.score == pytest.approx(run["a"].score, abs=1e-5)
+    assert found.facts["unrelated"] > 0.3
+    assert "anything to do with its source" in found.remarks[0]
+
+
+def test_the_constants_are_in_the_card_and_checked(tmp_path: Path) -> None:
+    card = json.loads((shipped("encoder") / "card.json").read_text("utf-8"))
+    assert set(card["unrelated"]) == set(UNRELATED), "recipes/calibrate_unrelated.py --write"
+    file = tmp_path / "card.json"
+    shutil.copy(shipped("encoder") / "card.json", file)
+    for wrong in ({"bias": 1}, {**card["unrelated"], "to": -99}, "none"):
+        file.write_text(json.dumps(card | {"unrelated": wrong}), "utf-8")
+        with pytest.raises(ResourceError, match="unrelated must be"):
+            read_card(file, "encoder")
