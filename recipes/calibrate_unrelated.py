@@ -92,7 +92,7 @@ def sets(folder: Path, most: int) -> Iterator[Judgements]:
     rng = np.random.default_rng(SEED)
     known = set(load_encoder("embedded").languages)
     for name in SETS:
-        for item in judgements.read(folder / name):
+        for item in judged_files.read(folder / name):
             if set(item.lp.split("-")) <= known:
                 yield item.take(np.sort(rng.permutation(len(item))[:most]))
 
