@@ -226,7 +226,7 @@ def word_by_word(data: Path, work: Path, surface: bool) -> tuple[str, list[dict[
         *commands,
         "```",
         "",
-        *([*remaps.COMMANDS, ""] if known else []),
+        *([*remaps.COMMANDS, ""] if known else ["Left out here (--surface).", ""]),
         "The paper's method",
         "",
         draw(grid, "markdown"),
