@@ -77,12 +77,16 @@ PAGES = {
         _SYS19,
     ),
     "001.IV": Page(
-        "Segment-level |r|, WMT15. The printed WordF lies between ours of two and of three words "
-        "at most (WordF1 on average .555 with `max_order=2`, .548 with 3, .534 with 4, the usual "
-        "four; .552 in print): the settings of that year are not told. On WMT16 ours agrees.",
+        "Segment-level |r|, WMT15. The paper does not tell the settings of its WordF; those that "
+        "give the printed numbers to the third digit are chrF++'s word half: one and two words, "
+        "the mean of their F.",
         _DA15,
     ),
-    "001.V": Page("Segment-level |r|, WMT16.", _DA16),
+    "001.V": Page(
+        "Segment-level |r|, WMT16. WordF has other settings here than on WMT15: one to four words "
+        "of Moses' tokeniser (the package sacremoses), the mean of their F.",
+        _DA16,
+    ),
     "001.VI": Page("System-level |r|, WMT15."),
     "001.VII": Page("System-level |r|, WMT16."),
     "001.X": Page("Word vectors compared, segment level, WMT16.", _DA16),
