@@ -116,6 +116,18 @@ PAGES = {
 
 ELSEWHERE = {
     "000": {
+        "Figure 1, segments": Elsewhere(
+            "mean correlation of the best metric and of BLEU on WMT17",
+            "mtgauge meta da17.tsv.gz --experiment 000.1 --plot figures",
+        ),
+        "Figure 1, systems": Elsewhere(
+            "the same of systems",
+            "mtgauge meta wmt17 --human sys17.tsv --limit 150 --experiment 000.5 --plot figures",
+        ),
+        "Figure 2": Elsewhere(
+            "mean correlation with people on WMT19, the official scores",
+            "mtgauge meta --scores sys19-metrics.csv --experiment 000.8 --plot figures",
+        ),
         "Figure 3": Elsewhere(
             "how the d-statistic of word-by-word translations is spread",
             "mtgauge probe w2w da17.tsv.gz -l de-en --dictionary de-en.txt.gz "
@@ -138,7 +150,9 @@ ELSEWHERE = {
             "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp --segment 1 --matrix",
         ),
         "Table VIII": Elsewhere(
-            "three hypotheses in order", missing="the example sentences of the paper"
+            "three translations in the order that people give them: "
+            "[001.figures](001.figures.md)",
+            "mtgauge score -t H1.txt H2.txt H3.txt -r ref.txt -l de-en -m std:preset=lp sentbleu",
         ),
     },
     "002": {
@@ -152,12 +166,24 @@ ELSEWHERE = {
         ),
     },
     "003": {
-        "Tables 4 to 7, Figures 2 to 4": Elsewhere(
-            "references, counts and categories of entities",
+        "Tables 5 to 7, Figures 1 to 4": Elsewhere(
+            "entities of a sentence pair joined by lines, counts and categories of entities, on "
+            "texts of your own with mtgauge's entities; the paper's counts need its annotations "
+            "and the texts of WMT19 (`-m kobe:annotations=FOLDER`)",
+            "mtgauge kb count -s src.de -t a.txt b.txt -r ref.txt -l de-en --plot figures "
+            "--segment 3",
+        ),
+        "Table 4": Elsewhere(
+            "how many entities human translations keep",
             missing="the entity annotations of KoBE and the texts of WMT19",
         ),
     },
     "004": {
+        "Figures 1 and 2": Elsewhere(
+            "drawings, without numbers, of how source and reference enter the model: the option "
+            "`view` in the list that this prints",
+            "mtgauge metrics regressor",
+        ),
         "Table 1": Elsewhere("how many judged segments", "mtgauge meta da15.tsv.gz -m wer"),
         "Figure 3": Elsewhere(
             "scores against people, four pairs pooled",
