@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FROM_REGISTRY = ("glove-6b-50d", "spacy-en-md")  # made by registry_vectors.py
 PAPERS = {
     "000": "Zhao et al. 2020, XMoverScore",
     "001": "Li et al. 2019, STD",
@@ -89,7 +90,11 @@ PAGES = {
     ),
     "001.VI": Page("System-level |r|, WMT15."),
     "001.VII": Page("System-level |r|, WMT16."),
-    "001.X": Page("Word vectors compared, segment level, WMT16.", _DA16),
+    "001.X": Page(
+        "Word vectors compared, segment level, WMT16. The paper's files are on neither PyPI nor "
+        "npm; GloVe 6B and the vectors of spaCy's en_core_web_md are, and stand below its rows.",
+        (*_DA16, "-m", *(f"std:preset=paper,vectors=vectors/{name}" for name in FROM_REGISTRY)),
+    ),
     "001.XI": Page("Word vectors compared, system level, WMT16."),
     "002.1": Page("Segment-level Pearson, WMT17 to English. " + _CHRF17, _DA17),
     "002.2": Page("Segment level, WMT17 from English (the printed caption says system level)."),

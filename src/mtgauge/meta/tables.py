@@ -182,9 +182,10 @@ def beside(row: Row) -> Row:
             tables.setdefault(key, []).append((printed, cell))
     found = []
     for matches in tables.values():
-        # rows of a table that differ in weights alone: the very one, else the first
+        # rows of a table that differ in weights alone: the very one, for other weights are neither
         exact = [m for m in matches if row.metric in _names(recipe(m[0]))]
-        found.append(_entry(*(exact or matches)[0], row))
+        if exact or len(matches) == 1:
+            found.append(_entry(*(exact or matches)[0], row))
     return replace(row, paper=found)
 
 
