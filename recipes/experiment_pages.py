@@ -155,8 +155,7 @@ ELSEWHERE = {
             "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp --segment 1 --matrix",
         ),
         "Table VIII": Elsewhere(
-            "three translations in the order that people give them: "
-            "[001.figures](001.figures.md)",
+            "three translations in the order that people give them: [001.figures](001.figures.md)",
             "mtgauge score -t H1.txt H2.txt H3.txt -r ref.txt -l de-en -m std:preset=lp sentbleu",
         ),
     },

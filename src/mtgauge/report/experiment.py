@@ -70,7 +70,10 @@ def _grid(
     rows: dict[str, Values], columns: Sequence[str], sampled: Mapping[str, int]
 ) -> list[list[str]]:
     label = {name: f"{name} ({experiments.sample(n)})" for name, n in sampled.items()}
-    body = [[label.get(name, name), *(fixed(cells.get(c)) for c in columns)] for name, cells in rows.items()]
+    body = [
+        [label.get(name, name), *(fixed(cells.get(c)) for c in columns)]
+        for name, cells in rows.items()
+    ]
     return [["row", *columns], *body]
 
 
