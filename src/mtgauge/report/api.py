@@ -82,8 +82,8 @@ def meta(
     judgements` for the formats. `human` gives system-level scores, `scores` files with scores of
     other metrics, of which those named in `lower` are lower for better translations. `level`,
     unless given, is what was judged. `limit` is how many source segments of a pair those metrics
-    score that need a model, evenly spread. `cache` names a folder that keeps scores between runs, `place`
-    is where segments are scored (`mtgauge.engine.places`), this process by default.
+    score that need a model, evenly spread. `cache` names a folder that keeps scores between runs,
+    `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     if level is None and experiment is not None:
         level = tables.experiment(experiment)[0].level

@@ -11,8 +11,8 @@ three the package sentencepiece and a model that sacrebleu fetches once; its `sp
 TreebankWordTokenizer applies them: equal output), `english` (`treebank` after typographic quotes
 and dashes are made plain, and with full stops inside a text of several sentences split off),
 `moses` (tokenizer.perl of Moses by the package sacremoses, with the rules of English and without
-its escapes), `chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the package
-jieba), `unicode` (runs of letters and digits, every other mark alone; characters of scripts
+its escapes), `chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the
+package jieba), `unicode` (runs of letters and digits, every other mark alone; characters of scripts
 without spaces one by one) and `punctuation-free` (`unicode` without its marks).
 
 Limits: without a segmenter, Chinese, Japanese and Thai come as single characters. `longest_match`
@@ -170,7 +170,7 @@ def _jieba() -> Tokenizer:
 
 def _moses() -> Tokenizer:
     try:
-        from sacremoses import MosesTokenizer
+        from sacremoses import MosesTokenizer  # type: ignore[import-untyped]
     except ImportError:
         raise ResourceError(
             "The tokeniser 'moses' needs the package sacremoses: pip install sacremoses."
