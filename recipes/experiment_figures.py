@@ -1,7 +1,8 @@
-"""The worked example of paper 001: Table I and Figures 1 and 2, on a sentence of our own.
+"""The worked examples of paper 001: Table I, Figures 1 and 2, Table VIII, on sentences of our own.
 
 The paper's sentences are not ours to print; these have its shape: nine words a side, "holiday" last
-in the reference, "vacation" in its place, once with the hypothesis in order and once reversed.
+in the reference, "vacation" in its place, once with the hypothesis in order and once reversed. For
+Table VIII three hypotheses that people put in the order H1, H2, H3, while sentBLEU prefers H2.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from mtgauge.report.writers import draw
 REFERENCE = "the old man flew home early from his holiday"
 HYPOTHESIS = "the old guy went home early from his vacation"
 LAST = ("holiday", "vacation")
+RANKED = {
+    "H1": "the elderly man came home soon from his vacation",
+    "H2": "the old man is flying his home early of holiday",
+    "H3": "his home flies the early man old from holiday",
+}
+PRINTED_BLEU, PRINTED_STD = ("0.135", "0.156", "0.104"), ("0.883", "0.869", "0.855")
 
 
 def std_figures() -> tuple[str, str]:
@@ -29,7 +36,7 @@ def std_figures() -> tuple[str, str]:
     in_order, reverse = (_explained("std:preset=lp", text) for text in (HYPOTHESIS, backwards))
     near, far = (_distance(one) for one in (in_order, reverse))
     lines = [
-        "# Li et al. 2019, STD, Table I and Figures 1 and 2",
+        "# Li et al. 2019, STD, Tables I and VIII and Figures 1 and 2",
         "",
         "A sentence of nine words in the shape of the paper's, whose own are not ours to print.",
         "The two texts in a file each, the commands are",
@@ -37,6 +44,7 @@ def std_figures() -> tuple[str, str]:
         "```text",
         "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp,weights=nbow --segment 1",
         "mtgauge explain -t hyp.txt -r ref.txt -l de-en -m std:preset=lp --segment 1 --matrix",
+        "mtgauge score -t H1.txt H2.txt H3.txt -r ref.txt -l de-en -m std:preset=lp sentbleu",
         "```",
         "",
         f"- reference: {REFERENCE}",
@@ -63,10 +71,31 @@ def std_figures() -> tuple[str, str]:
         "",
         f"STD of the translation in order {in_order.score:.3f}, reversed {reverse.score:.3f}.",
         "",
+        *_ranked(),
+        "",
     ]
     batch = _batch(HYPOTHESIS)
     ready = make_ready(mtgauge.load("std:preset=lp"), Task.of(batch), number=1)
     return "\n".join(lines), ready.signature.full
+
+
+def _ranked() -> list[str]:
+    """Table VIII: STD has the order that people have, sentBLEU has not."""
+    grid = [["translation", "1 - STD", "printed", "sentBLEU", "printed"]]
+    for (name, text), std, bleu in zip(RANKED.items(), PRINTED_STD, PRINTED_BLEU, strict=True):
+        own = [1 - ranked_score("std:preset=lp", text), ranked_score("sentbleu", text)]
+        grid.append([f"{name}: {text}", f"{own[0]:.3f}", std, f"{own[1]:.3f}", bleu])
+    return [
+        "Table VIII, three translations in the order that people give them; sentBLEU puts the",
+        "second one first, in print and here. The printed numbers are of the paper's sentences.",
+        "",
+        draw(grid, "markdown"),
+    ]
+
+
+def ranked_score(spec: str, text: str) -> float:
+    metric = mtgauge.load(spec)
+    return float(metric.segment_score(metric.rows(_batch(text)))[0])
 
 
 def _batch(text: str) -> mtgauge.Segments:

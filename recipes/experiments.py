@@ -6,7 +6,8 @@
 DIR is a folder with da15.tsv.gz, da16.tsv.gz, da17.tsv.gz, da18-large.tsv.gz, wmt17/, wmt18/,
 sys17.tsv, sys18.tsv, sys19-metrics.csv, and beside or in it dictionaries/XX-en.txt.gz and
 parallel/XX-en.tsv.zst. WORK is a folder where what the paper's method needs is made once and kept:
-remaps/ (CLP and UMD on 2,000 pairs, here), heads/ (recipes/heads.py). Commands run in WORK.
+remaps/ (CLP and UMD on 2,000 pairs, here), vectors/ (from PyPI, registry_vectors.py), heads/
+(heads.py). Commands run in WORK.
 
 A page that was made with the models that are here is skipped unless --again; scores of earlier runs
 are read from the cache, so an interrupted run goes on. `--surface` leaves out metrics that need a
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import registry_vectors
 import remaps
 from experiment_figures import std_figures
 from experiment_index import Cells, as_rows, read_cells, write_cells, write_index
@@ -156,6 +158,8 @@ def table(
         options += ["--surface"] if surface else []
         if not surface and paper == "000" and page.data[0] != "--scores":
             remaps.make(data, work, sorted({lp for row in printed for lp in row.cells}), name)
+        if name == "001.X" and not surface:
+            registry_vectors.make(work)
         real = [str(data / word) if (data / word).exists() else word for word in page.data]
         # vectors of few texts are kept, so that rows of one encoder do not encode them anew
         kept = ["--cache", str(work / "cache")] if page.data[0] in SMALL else []
@@ -168,6 +172,8 @@ def table(
     lines += ["```text", "mtgauge meta " + shlex.join(shown), "```", ""]
     if "remap=" in body:
         lines += [*remaps.COMMANDS, ""]
+    if "vectors=vectors/" in body:
+        lines += [*registry_vectors.COMMANDS, ""]
     return "\n".join([*lines, body.rstrip(), "", _ending(signatures), ""]), rows
 
 
@@ -226,7 +232,7 @@ def word_by_word(data: Path, work: Path, surface: bool) -> tuple[str, list[dict[
         *commands,
         "```",
         "",
-        *([*remaps.COMMANDS, ""] if known else []),
+        *([*remaps.COMMANDS, ""] if known else ["Left out here (--surface).", ""]),
         "The paper's method",
         "",
         draw(grid, "markdown"),

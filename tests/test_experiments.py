@@ -6,20 +6,26 @@ them is checked against the models that are, and against cells.tsv.
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from mtgauge import cli, load
 from mtgauge.meta import tables
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "recipes"))
 
+import experiment_figures  # noqa: E402
 import experiment_index  # noqa: E402
 import experiment_pages  # noqa: E402
 import experiments  # noqa: E402
 
+RANKED = experiment_figures.RANKED
 FOLDER = ROOT / "docs" / "experiments"
 PAGES = sorted(FOLDER.glob("0*.md"))
 
@@ -59,6 +65,53 @@ def test_every_printed_number_stands_beside_ours_or_has_a_reason() -> None:
         assert all(bool(row["ours"]) != bool(row["reason"]) for row in rows)
         total += len(rows)
     assert total >= 1511
+
+
+FIGURES = {"000": "1 2 3 4", "001": "1 2", "002": "1", "003": "1 2 3 4", "004": "1 2 3"}
+COMMANDS = {
+    f"{paper}, {name}": item.command
+    for paper, items in experiment_pages.ELSEWHERE.items()
+    for name, item in items.items()
+    if item.command
+}
+
+
+@pytest.mark.parametrize("paper", FIGURES)
+def test_every_figure_of_the_papers_has_a_command(paper: str) -> None:
+    names = [key for key in COMMANDS if key.startswith(paper) and "Figure" in key]
+    drawn: set[int] = set()
+    for name in names:
+        numbers = [int(n) for n in re.findall(r"\d+", name.partition("Figure")[2])]
+        drawn |= set(range(numbers[0], numbers[-1] + 1))
+    assert drawn == {int(n) for n in FIGURES[paper].split()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_of_the_map_is_accepted(name: str) -> None:
+    """Its options are known and its metrics load; files are the reader's."""
+    program, *arguments = shlex.split(COMMANDS[name])
+    if program == "python":
+        recipe, *arguments = arguments
+        done = subprocess.run(
+            [sys.executable, ROOT / recipe, "--help"], capture_output=True, text=True, check=True
+        )
+        for option in (word for word in arguments if word.startswith("--")):
+            assert option in done.stdout
+        return
+    assert program == "mtgauge"
+    given = cli._parser(arguments[0]).parse_args(arguments)
+    for spec in getattr(given, "metrics", None) or ():
+        load(spec)
+    if getattr(given, "experiment", None):
+        assert tables.experiment(given.experiment)
+
+
+def test_the_three_translations_of_table_viii_are_in_order() -> None:
+    """STD has the order of people, sentBLEU prefers the second, as in print."""
+    std = [experiment_figures.ranked_score("std:preset=lp", t) for t in RANKED.values()]
+    bleu = [experiment_figures.ranked_score("sentbleu", t) for t in RANKED.values()]
+    assert std == sorted(std)
+    assert bleu[1] > bleu[0] > bleu[2]
 
 
 def test_the_map_is_that_of_the_cells(tmp_path: Path) -> None:

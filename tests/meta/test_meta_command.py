@@ -66,6 +66,29 @@ def test_table_json_and_cache(judged, tmp_path, capsys):
     assert json.loads(target.read_text())["rows"] == rows, "the cache changes no number"
 
 
+@pytest.mark.parametrize("level", ["segment", "system"])
+def test_limit_takes_whole_segments_evenly_and_only_for_metrics_with_a_model(
+    judged, tmp_path, capsys, level
+):
+    target = tmp_path / "out.json"
+    people = tmp_path / "people.tsv"
+    people.write_text("lp human system\nde-en 1 a\nde-en 0 b\n".replace(" ", "\t"))
+    human = ["--human", str(people)] if level == "system" else []
+    arguments = ["meta", str(judged), "-l", "de-en", "-m", "chrf", "std", "--limit", "10"]
+    assert main([*arguments, *human, "--no-ci", "--quiet", "--json", str(target)]) == 0
+    rows = {row["metric"]: row for row in json.loads(target.read_text())["rows"]}
+    if level == "segment":
+        assert (rows["chrf"]["n"], rows["std"]["n"]) == (60, 20), "10 segments of two systems"
+    (item,) = judgements.read(judged, "de-en")
+    part, whole = (score(item, "std", level, limit=n) for n in (10, None))
+    kept = ~np.isnan(part.segments)
+    assert set(np.array(item.sids)[kept]) >= {"1", "30"}, "from the first to the last"
+    np.testing.assert_array_equal(part.segments[kept], whole.segments[kept])
+    if level == "system":
+        alone = score(item.take(np.flatnonzero(kept)), "std", level)
+        assert part.systems == alone.systems
+
+
 def test_selection_slices_pool_and_tests(judged, capsys):
     assert main(["meta", str(judged), "-m", "chrf", "bleu", "-l", "fi-en", "--format", "tsv"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -122,6 +145,7 @@ def test_wrong_use_is_told(judged, tmp_path, capsys):
         ["--level", "system", "--pool"],
         ["--level", "segment", "--human", str(people)],
         ["--surface"],
+        ["--limit", "0"],
         ["--lower", "chrf"],
     ):
         assert main(["meta", str(judged), "-m", "chrf", *unused]) == 2, unused

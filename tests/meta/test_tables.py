@@ -96,6 +96,40 @@ def test_weights_do_not_make_another_metric_but_are_noted():
     assert "the paper's is bertr:preset=paper2019" in entry["note"]
 
 
+def test_other_weights_stand_in_no_row_of_a_table_that_compares_weights():
+    """Table X of paper 001 has a row per file of word vectors: a file of one's own is none."""
+
+    def rows_of(spec):
+        row = _row(spec, lp="fi-en", data="da16", dataset="WMT16")
+        return [e["metric"] for e in tables.beside(row).paper if e["table"] == "X"]
+
+    assert rows_of("std:preset=paper,vectors=own.vec") == []
+    assert rows_of("std:preset=paper,vectors=glove.840B.300d.txt") == ["STD_g300"]
+
+
+def test_wordf_has_the_settings_of_its_year():
+    specs = {
+        row.dataset: tables.recipe(row).spec
+        for table in ("IV", "V")
+        for row in tables.rows_of("001", table)
+        if row.metric == "WordF3"
+    }
+    assert specs == {
+        "WMT15": "chrf:char_order=0,word_order=2,eps_smoothing=on,beta=3",
+        "WMT16": "wordf:tokenize=moses,eps_smoothing=on,beta=3",
+    }
+
+
+def test_a_sample_is_named_in_the_row():
+    printed = tables.experiment("000.1")
+    method = "xmoverscore:preset=paper2020,ngram=1,lm=off"
+    rows = [tables.beside(_row(method)), tables.beside(_row("xmoverscore"))]
+    found = Findings("segment", rows, printed=printed, sampled={method: 150, "xmoverscore": 150})
+    text = experiment.render(found, "markdown")
+    assert f"{method} (embedded encoder for M-BERT; 150 segments per pair)" in text
+    assert "| xmoverscore (150 segments per pair) |" in text
+
+
 def test_averages_match_only_over_the_same_pairs():
     pairs = tuple(f"{s}-en" for s in "cs de fi lv ru tr zh".split())
     whole = _row(lp="average", value=0.481, over=pairs, n=560 * 7)
@@ -124,7 +158,7 @@ def test_experiments_show_every_row_and_what_is_missing():
     text = _rendered(printed, rows, "table")
     assert "SentBLEU (printed)" in text
     assert "\n  sentbleu " in text
-    assert re.search(r"\nCosine\+LASER +weights of LASER +cosine:", text)
+    assert re.search(r"\nCosine\+LASER +weights of the LASER of 2019 .*cosine:", text)
     assert not re.search(r"\nSentBLEU +the table's", text)
     more = _rendered(printed, [*rows, _row("wer", value=0.25)], "markdown")
     block = more[more.index("Not in the paper") :]

@@ -13,6 +13,7 @@ from sacrebleu.metrics import CHRF
 
 from mtgauge.data.segments import Segments
 from mtgauge.registry import load
+from mtgauge.report.api import meta
 
 words = st.lists(st.sampled_from(["a", "b", "c", "d", "ee"]), max_size=9).map(" ".join)
 
@@ -45,6 +46,26 @@ def test_mean_of_references() -> None:
     best, mean = load("wordf:max_order=1"), load("wordf:max_order=1,multi_ref=mean")
     assert best.segment_score(best.statistics(batch))[0] == 100.0
     assert mean.statistics(batch).tolist() == [[2.0, 2.5, 1.0]]
+
+
+def test_smoothed_orders_count_whether_a_text_has_them_or_not() -> None:
+    """The mean of the orders' F, as chrF++.py: words 3 of 3 and 3 of 4, bigrams 2 of 2 and 2 of 3,
+    trigrams 1 of 1 and 1 of 2, and four words in a row only the reference has."""
+    metric = load("wordf:beta=1,eps_smoothing=on")
+    rows = metric.statistics(Segments(["a b c"], references=[("a b c d",)]))
+    each = [2 * p * r / (p + r) for p, r in ((1, 3 / 4), (1, 2 / 3), (1, 1 / 2))]
+    assert metric.segment_score(rows)[0] == pytest.approx(100 * sum(each) / 4)
+
+
+@pytest.mark.shared
+def test_published_wmt16_wordf(shared: Path) -> None:
+    """The WordF1 row of WMT16: four orders of Moses' words."""
+    pytest.importorskip("sacremoses")
+    printed = {"fi-en": 0.435, "ru-en": 0.497, "ro-en": 0.508, "de-en": 0.464}
+    metric = "wordf:tokenize=moses,eps_smoothing=on,beta=1"
+    found = meta([shared / "wmt" / "da16.tsv.gz"], [metric], lang=list(printed), ci=False)
+    ours = {row.lp: row.values["pearson"] for row in found.rows if not row.over}
+    assert ours == pytest.approx(printed, abs=0.0006)
 
 
 @pytest.mark.shared

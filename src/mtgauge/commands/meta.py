@@ -59,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--paper", action="store_true", help="printed values of the papers beside ours")
     add("--experiment", metavar="PAPER.TABLE", help="a printed table, row by row; e.g. 000.1")
     add("--surface", action="store_true", help="of an experiment, only what needs no model")
+    add(
+        "--limit",
+        metavar="N",
+        type=int,
+        help="metrics with a model score N source segments per language pair, evenly spread",
+    )
     add("--by", choices=["length", "quality", "system"], help="also by slices")
     add("--pool", action="store_true", help="also all language pairs as one")
     add(
@@ -101,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
             paper=args.paper,
             experiment=args.experiment,
             surface=args.surface,
+            limit=args.limit,
             dataset=args.dataset,
             unescape=args.unescape,
             seed=args.seed,

@@ -13,7 +13,7 @@ the mean of ours minus printed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -35,14 +35,17 @@ class Line:
     ours: dict[str, Values]  # by spec
     reason: str  # what the paper's own number would need; "" where nothing is missing
     unserved: dict[str, str] = field(default_factory=dict)  # column -> why it is empty
+    sampled: Mapping[str, int] = field(default_factory=dict)  # spec -> segments per pair it scored
 
     def how(self, spec: str) -> How:
         return "method" if spec == tables.recipe(self.printed).method else "same"
 
     def label(self, spec: str) -> str:
-        """Our row's name; a stand-in says for what it stands."""
+        """Our row's name; a stand-in says for what it stands, a sample how large it is."""
         made = tables.recipe(self.printed)
-        return f"{spec} ({made.stand_in})" if self.how(spec) == "method" else spec
+        said = [made.stand_in] if self.how(spec) == "method" else []
+        said += [sample(self.sampled[spec])] if spec in self.sampled else []
+        return f"{spec} ({'; '.join(said)})" if said else spec
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,11 @@ class CellPair:
     @property
     def gap(self) -> float | None:
         return None if self.ours is None else self.ours - self.printed
+
+
+def sample(segments: int) -> str:
+    """How a row says that its metric scored a part of the texts."""
+    return f"{segments} segments per pair"
 
 
 def lines(found: Findings) -> list[Line]:
@@ -114,7 +122,7 @@ def _line(printed: tables.Printed, found: Findings) -> Line:
     ours = {name: values for name, values in ours.items() if values}
     unserved = {row.lp: row.unserved for row in mine if row.unserved}
     if any(name != made.method for name in ours):
-        return Line(printed, ours, "", unserved)
+        return Line(printed, ours, "", unserved, found.sampled)
     reasons = [made.missing] if made.missing else []
     if not (found.rows or found.scored):
         reasons.insert(0, tables.data_needed(printed))
@@ -124,7 +132,7 @@ def _line(printed: tables.Printed, found: Findings) -> Line:
         reasons.append(f"{what}: {missing[tried].rstrip('.')}")
     if not reasons:
         reasons.append("the table's language pairs in this data")
-    return Line(printed, ours, "; ".join(reasons), unserved)
+    return Line(printed, ours, "; ".join(reasons), unserved, found.sampled)
 
 
 def _belongs(row: Row, printed: tables.Printed) -> bool:

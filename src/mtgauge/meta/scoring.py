@@ -49,16 +49,20 @@ def score(
     cache: RowCache | None = None,
     place: Place | None = None,
     unescape: bool = False,
+    limit: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Scores:
     """Scores of the translations that the level needs, shard by shard, through the cache.
 
-    A metric that cannot serve the language pair has no scores, and says why.
+    `limit` takes so many source segments, evenly spread, with all translations of each. A metric
+    that cannot serve the language pair has no scores, and says why.
     """
     asked = registry.load(spec) if isinstance(spec, str) else spec
     name = spec if isinstance(spec, str) else registry.spec_of(spec)
     texts = judgements.segments(unescape=unescape)
     wanted = _wanted(judgements, level)
+    if limit is not None:
+        wanted = _spread(wanted, judgements.sids, limit)
     batch = texts.take(wanted.tolist())
     try:
         ready = make_ready(
@@ -140,6 +144,18 @@ def _wanted(judgements: Judgements, level: Level) -> IntArray:
             else "Give human scores with --human FILE (columns lp, human, system).",
         )
     return np.flatnonzero(mask)
+
+
+def _spread(rows: IntArray, sids: Sequence[str], limit: int) -> IntArray:
+    """The rows of `limit` of their source segments, evenly spread over the set.
+
+    >>> _spread(np.arange(6), ["a", "a", "b", "b", "c", "c"], 2).tolist()
+    [0, 1, 4, 5]
+    """
+    there = list(dict.fromkeys(sids[row] for row in rows))
+    places = np.linspace(0, len(there) - 1, min(limit, len(there))).round().astype(int)
+    chosen = {there[place] for place in places}
+    return np.array([row for row in rows if sids[row] in chosen], dtype=np.int64)
 
 
 def _references(sids: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[str]:

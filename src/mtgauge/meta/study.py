@@ -53,6 +53,7 @@ class Plan:
     paper: bool = False
     experiment: str | None = None  # a printed table, such as 000.1
     surface: bool = False  # of an experiment, only what needs no model
+    limit: int | None = None  # source segments per language pair that metrics with a model score
     unescape: bool = False
     seed: int = SEED
 
@@ -68,6 +69,8 @@ class Plan:
             raise UsageError(f"seed={self.seed!r} is not a whole number of 0 or more.")
         if self.surface and not self.experiment:
             raise UsageError("--surface selects from the metrics of an --experiment.")
+        if self.limit is not None and self.limit < 1:
+            raise UsageError("--limit must be positive.")
 
 
 @dataclass
@@ -80,6 +83,7 @@ class Findings:
     scored: list[tuple[Judgements, list[Scores]]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)  # spec -> why it could not run
     printed: list[tables.Printed] = field(default_factory=list)  # the table of an experiment
+    sampled: dict[str, int] = field(default_factory=dict)  # spec -> segments per pair it scored
 
     def to_dict(self) -> dict[str, Any]:
         """`rows` as DESIGN section 4 promises; what else was found stands beside it."""
@@ -298,6 +302,7 @@ def _score(
         for spec, metric in metrics.items():
             if spec in found.missing:
                 continue
+            limit = None if metric.cost == "surface" else plan.limit
             try:
                 one = score(
                     item,
@@ -306,6 +311,7 @@ def _score(
                     cache=cache,
                     place=place,
                     unescape=plan.unescape,
+                    limit=limit,
                     progress=progress,
                 )
             except (ResourceError, UsageError) as error:
@@ -314,6 +320,8 @@ def _score(
                 found.missing[spec] = str(error)
                 continue
             its_scores.append(replace(one, metric=spec))
+            if limit is not None:
+                found.sampled[spec] = limit
         found.scored.append((item, its_scores))
     refuse_nothing_served(scores for _, scores in found.scored)
 

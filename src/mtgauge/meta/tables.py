@@ -57,6 +57,11 @@ HIDES_SIGN = ("absolute", "sign")
 _JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments per pair in the papers
 # the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
 _SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
+# what reproduces the printed WordF: chrF++.py's word half, then four orders of Moses' words
+_WORDF = {
+    "WMT15": "chrf:char_order=0,word_order=2,eps_smoothing=on",
+    "WMT16": "wordf:tokenize=moses,eps_smoothing=on",
+}
 # options that name weights or clean texts: a metric keeps its identity when they change
 _WEIGHTS = frozenset(
     "preset encoder model vectors remap lm kb annotations unescape lowercase tokenize".split()
@@ -119,9 +124,11 @@ def _recipes() -> dict[tuple[str, str], Recipe]:
 def recipe(printed: Printed) -> Recipe:
     """How to make a printed row."""
     made = _recipes()[printed.paper, printed.metric]
+    year = printed.dataset[:5]
+    if made.spec.startswith("wordf:"):
+        return replace(made, spec=f"{_WORDF[year]},{made.spec.removeprefix('wordf:')}")
     if made.spec not in ("bleu", "sentbleu"):
         return made
-    year = printed.dataset[:5]
     if printed.level == "segment":  # what papers call BLEU of a segment is sentBLEU
         return replace(made, spec=_SENTBLEU.get(year, "sentbleu"))
     # the tasks ran mteval-v13a, international tokens, case-blind; WMT17 texts come tokenised
@@ -175,9 +182,10 @@ def beside(row: Row) -> Row:
             tables.setdefault(key, []).append((printed, cell))
     found = []
     for matches in tables.values():
-        # rows of a table that differ in weights alone: the very one, else the first
+        # rows of a table that differ in weights alone: the very one, for other weights are neither
         exact = [m for m in matches if row.metric in _names(recipe(m[0]))]
-        found.append(_entry(*(exact or matches)[0], row))
+        if exact or len(matches) == 1:
+            found.append(_entry(*(exact or matches)[0], row))
     return replace(row, paper=found)
 
 

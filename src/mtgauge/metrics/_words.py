@@ -35,7 +35,7 @@ _BY_LANGUAGE = {
 
 
 class WordMetric(Metric):
-    tokenize: Tokenize
+    tokenize: Literal[Tokenize, "moses"]  # the latter where a metric offers it
     lowercase: bool
     spaced: ClassVar[Sacrebleu] = "13a"  # `tokenize=auto` where words have spaces between them
 

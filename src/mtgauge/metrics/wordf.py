@@ -4,9 +4,12 @@
 
 P and R are precision and recall of word n-grams, averaged over the orders 1 to `max_order` that
 both texts are long enough for. `beta` weighs recall: WordF1, WordF2 (the default), WordF3. On
-words that carry no marks it is sacrebleu's CHRF(char_order=0, word_order=4).
+words that carry no marks it is sacrebleu's CHRF(char_order=0, word_order=4). `eps_smoothing` takes
+the mean of the orders' F instead, an order that a text is too short for counting as 0, as chrF++.py
+does; with Moses' tokens (`tokenize=moses`) that is the WordF published for WMT16.
 
     mtgauge score -t out.txt -r ref.txt -l de-en -m wordf wordf:beta=1 wordf:beta=3
+    mtgauge meta da16.tsv.gz -m wordf:tokenize=moses,eps_smoothing=on,beta=1
 
 The row is (hypothesis, reference, shared) counts of every order. Of several references the best
 is taken segment by segment, or counts are averaged (`multi_ref=mean`). Unlike BLEU it rewards
@@ -15,7 +18,7 @@ recall, needs no brevity penalty and stays above 0 without four-grams in common.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
@@ -41,14 +44,16 @@ class WordF(WordMetric):
         self,
         beta: Annotated[float, Range(0)] = 2,
         max_order: Annotated[int, Range(1, 20)] = 4,
-        tokenize: Tokenize = "auto",
+        tokenize: Literal[Tokenize, "moses"] = "auto",
         lowercase: bool = False,
+        eps_smoothing: bool = False,
         multi_ref: MultiReference = "best",
     ) -> None:
         self.beta = beta
         self.max_order = max_order
         self.tokenize = tokenize
         self.lowercase = lowercase
+        self.eps_smoothing = eps_smoothing
         self.multi_ref = multi_ref
 
     @property
@@ -66,7 +71,8 @@ class WordF(WordMetric):
         return work.combine(rows, self.segment_score(rows), self.multi_ref)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
-        return f_score(rows[:, 0::3], rows[:, 1::3], rows[:, 2::3], self.beta)
+        counts = rows[:, 0::3], rows[:, 1::3], rows[:, 2::3]
+        return f_score(*counts, self.beta, self.eps_smoothing)
 
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self.segment_score(totals)

@@ -4,8 +4,11 @@
     YiSi = P R / (alpha P + (1 - alpha) R)                   w(u) = log(1 + (M + 1) / (df(u) + 1))
 
 Lo, WMT 2019, without semantic roles. r is the reference (YiSi-1) or the source (YiSi-2), w the
-inverse document frequency of a piece among M texts. alpha is 0.7: recall counts more. Higher is
-better; the system score is the mean of the segments. Preset `lo2019` is the paper's: idf, of the
+inverse document frequency of a piece among M texts. Both formulas are those of the author's program
+(github.com/chikiulo/yisi: yisiscorer.h, and lexweight.cpp with a logarithm of base 2, which a
+weighted mean does not notice). Its alpha is 0.5 unless told, and 0.8 in its examples; 0.7, recall
+counting more, is our default between them, and `alpha=` sets another. Higher is better; the system
+score is the mean of the segments. Preset `lo2019` is the paper's: idf, of the
 references of the run, and texts as they are; by default all pieces weigh the same, so that a score
 does not depend on the test set.
 

@@ -68,6 +68,7 @@ def meta(
     paper: bool = False,
     experiment: str | None = None,
     surface: bool = False,
+    limit: int | None = None,
     dataset: str | None = None,
     unescape: bool = False,
     seed: int = SEED,
@@ -80,8 +81,9 @@ def meta(
     `data` is a file, a folder, a `Judgements` table, or a list of these; see `mtgauge.data.
     judgements` for the formats. `human` gives system-level scores, `scores` files with scores of
     other metrics, of which those named in `lower` are lower for better translations. `level`,
-    unless given, is what was judged. `cache` names a folder that keeps scores between runs, `place`
-    is where segments are scored (`mtgauge.engine.places`), this process by default.
+    unless given, is what was judged. `limit` is how many source segments of a pair those metrics
+    score that need a model, evenly spread. `cache` names a folder that keeps scores between runs,
+    `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
     if level is None and experiment is not None:
         level = tables.experiment(experiment)[0].level
@@ -98,6 +100,7 @@ def meta(
         paper=paper,
         experiment=experiment,
         surface=surface,
+        limit=limit,
         unescape=unescape,
         seed=seed,
     )

@@ -12,7 +12,7 @@ supplied: models under the names that the spec has, `--scores FILE` for systems 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mtgauge.meta import experiments, tables
@@ -37,7 +37,7 @@ def render(found: Findings, format: str) -> str:
             ("Not in the paper", experiments.others(part)),
         ):
             if rows:
-                blocks += [escape(title, format), draw(_grid(rows, columns), format)]
+                blocks += [escape(title, format), draw(_grid(rows, columns, found.sampled), format)]
         lacking = [["row", "missing", "spec that fills it"]]
         lacking += [
             [one.printed.metric, one.reason, tables.recipe(one.printed).spec or "--scores FILE"]
@@ -66,8 +66,14 @@ def _paper_grid(lines: Sequence[Line], columns: Sequence[str]) -> list[list[str]
     return grid
 
 
-def _grid(rows: dict[str, Values], columns: Sequence[str]) -> list[list[str]]:
-    body = [[name, *(fixed(cells.get(c)) for c in columns)] for name, cells in rows.items()]
+def _grid(
+    rows: dict[str, Values], columns: Sequence[str], sampled: Mapping[str, int]
+) -> list[list[str]]:
+    label = {name: f"{name} ({experiments.sample(n)})" for name, n in sampled.items()}
+    body = [
+        [label.get(name, name), *(fixed(cells.get(c)) for c in columns)]
+        for name, cells in rows.items()
+    ]
     return [["row", *columns], *body]
 
 

@@ -10,8 +10,9 @@ three the package sentencepiece and a model that sacrebleu fetches once; its `sp
 `treebank` (the Penn Treebank rules as NLTK's
 TreebankWordTokenizer applies them: equal output), `english` (`treebank` after typographic quotes
 and dashes are made plain, and with full stops inside a text of several sentences split off),
-`chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the package
-jieba), `unicode` (runs of letters and digits, every other mark alone; characters of scripts
+`moses` (tokenizer.perl of Moses by the package sacremoses, with the rules of English and without
+its escapes), `chinese` (Chinese characters only, one per token), `jieba` (Chinese words; needs the
+package jieba), `unicode` (runs of letters and digits, every other mark alone; characters of scripts
 without spaces one by one) and `punctuation-free` (`unicode` without its marks).
 
 Limits: without a segmenter, Chinese, Japanese and Thai come as single characters. `longest_match`
@@ -167,6 +168,17 @@ def _jieba() -> Tokenizer:
     return cut
 
 
+def _moses() -> Tokenizer:
+    try:
+        from sacremoses import MosesTokenizer  # type: ignore[import-untyped]
+    except ImportError:
+        raise ResourceError(
+            "The tokeniser 'moses' needs the package sacremoses: pip install sacremoses."
+        ) from None
+    inner = MosesTokenizer("en")
+    return lambda text: list(inner.tokenize(text, escape=False))
+
+
 def _sacrebleu(module: str, name: str) -> Callable[[], Tokenizer]:
     def build() -> Tokenizer:
         import importlib
@@ -218,6 +230,7 @@ _NAMES: dict[str, Callable[[], Tokenizer]] = {
     "flores101": _sentencepiece("flores101"),
     "flores200": _sentencepiece("flores200"),
     "spBLEU-1K": _sentencepiece("spBLEU-1K"),
+    "moses": _moses,
     "treebank": lambda: treebank,
     "english": lambda: english,
     "chinese": lambda: chinese,
