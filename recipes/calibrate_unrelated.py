@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mtgauge.data import checks, judgements
+from mtgauge.data import checks, judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.encode import load_encoder
 from mtgauge.encode.card import UNRELATED

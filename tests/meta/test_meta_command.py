@@ -79,7 +79,7 @@ def test_limit_takes_whole_segments_evenly_and_only_for_metrics_with_a_model(
     rows = {row["metric"]: row for row in json.loads(target.read_text())["rows"]}
     if level == "segment":
         assert (rows["chrf"]["n"], rows["std"]["n"]) == (60, 20), "10 segments of two systems"
-    (item,) = judgements.read(judged, "de-en")
+    (item,) = judged_files.read(judged, "de-en")
     part, whole = (score(item, "std", level, limit=n) for n in (10, None))
     kept = ~np.isnan(part.segments)
     assert set(np.array(item.sids)[kept]) >= {"1", "30"}, "from the first to the last"
