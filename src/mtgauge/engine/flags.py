@@ -2,6 +2,7 @@
 
     finder = Finder("de-en")
     finder.look(sources, hypotheses)            # one tuple of flags per segment, mostly empty
+    finder.look_at(chunk)["online-B"]           # the same of every system
     find(corpus, "de-en")["online-B"][2]        # (Flag("lost-numbers", "1998 is missing", ...),)
 
 Kinds, and what each is seen by:
@@ -25,15 +26,16 @@ never is. A number that stands twice in the source and once in the translation i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from mtgauge import registry
 from mtgauge.data import checks
 from mtgauge.data.codes import LanguagePair
-from mtgauge.data.corpus import Corpus
+from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import SHARD
 from mtgauge.errors import UsageError
@@ -90,13 +92,8 @@ def find(
     unescape: bool = False,
 ) -> dict[str, list[Flags]]:
     """{system: the flags of each segment}; kinds that the corpus has no sides for are left out."""
-    finder = Finder(lang, kinds)
-    found: dict[str, list[Flags]] = {name: [] for name in corpus.systems}
-    for chunk in corpus.chunks(SHARD):
-        chunk = chunk.unescaped() if unescape else chunk
-        for name, texts in chunk.systems.items():
-            found[name] += finder.look(chunk.sources, texts)
-    return found
+    chunks = corpus.chunks(SHARD)
+    return Finder(lang, kinds).look_at_all(c.unescaped() if unescape else c for c in chunks)
 
 
 class Finder:
@@ -123,6 +120,21 @@ class Finder:
         for k, flag in self._all(given, texts):
             found[rows[k]].append(flag)
         return [tuple(sorted(each, key=lambda f: KINDS.index(f.kind))) for each in found]
+
+    def look_at(self, chunk: Chunk) -> dict[str, list[Flags]]:
+        """The flags of each segment by system; all systems are read in one go, which is faster."""
+        texts = [text for lines in chunk.systems.values() for text in lines]
+        sources = None if chunk.sources is None else chunk.sources * len(chunk.systems)
+        flags = iter(self.look(sources, texts))
+        return {name: list(islice(flags, len(lines))) for name, lines in chunk.systems.items()}
+
+    def look_at_all(self, chunks: Iterable[Chunk]) -> dict[str, list[Flags]]:
+        """The flags of consecutive chunks."""
+        found: dict[str, list[Flags]] = {}
+        for chunk in chunks:
+            for name, flags in self.look_at(chunk).items():
+                found.setdefault(name, []).extend(flags)
+        return found
 
     def _all(
         self, sources: Sequence[str] | None, texts: Sequence[str]
