@@ -5,7 +5,7 @@ Questions and answers are plain dictionaries (no object of ours travels, nothing
     {"open": [order, ...], "settings": {...}}   ->  {"about": {...}}        metrics made ready
     {"batch": {"hypotheses": [...], ...}}       ->  {"tables": {...}, "notes": {...}, "memory": 812}
     {"look": {"sources": [...], "systems": ...}} -> {"flags": {"system": [[flag, ...], ...]}}
-    {"contrast": "baseline"}                    ->  {"contrast": {...}}     of all that was looked at
+    {"contrast": "baseline"}                    ->  {"contrast": {...}}     of all looked at
     anything that fails                         ->  {"fault": "InputError", "message": "..."}
 
 `python -P -m mtgauge.engine.worker` reads one JSON line per question and writes one per answer; a
@@ -84,11 +84,10 @@ class Worker:
         systems: dict[str, list[str]],
     ) -> Message:
         """Warnings of a chunk, whose words are counted; a worker is asked for those of one run."""
-        rows = None if references is None else [(text,) for text in references]
-        chunk = Chunk(systems, sources, rows)
+        chunk = Chunk(systems, sources, None if references is None else [(t,) for t in references])
         if self._counted is not None:
             self._counted.add(chunk)
-        elif rows is not None:
+        elif references is not None:
             self._counted = Counted(chunk)
         self._finder = self._finder or Finder(lang, kinds)
         found = self._finder.look_at(chunk)
