@@ -10,7 +10,7 @@ from mtgauge.engine.contrast import Contrast, Phrase
 from mtgauge.engine.result import Result
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.verdict import most_trusted, served, shown_pair
-from mtgauge.report.page.dom import el
+from mtgauge.report.page.dom import el, part
 from mtgauge.report.page.scores import colour
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import fixed
@@ -23,11 +23,8 @@ def section(result: Result) -> Element | None:
     contrast = result.contrast
     every = [*result.slices, *([] if contrast is None else [contrast.frequency])]
     usual = most_trusted(result, [m.spec for m in served(result)])
-    return el(
-        "section",
-        {"id": "groups", "aria-labelledby": "groups-title"},
-        el("h2", {"id": "groups-title"}, "Where systems differ" if len(result.systems) > 1
-           else "Where it does well"),
+    return part("groups", "Where systems differ" if len(result.systems) > 1
+           else "Where it does well",
         el("p", {"class": "lead"}, "Scores of parts of the test set. A bar is a score, from the "
            "lowest to the highest of its table; small groups say little."),
         el("div", {"class": "groups"},
