@@ -33,7 +33,8 @@ def title(result: Result) -> str:
 def header(result: Result, head: str) -> Element:
     systems = len(result.systems)
     size = (
-        f"{result.segments:,} segment{'' if result.segments == 1 else 's'}, {systems} system{'' if systems == 1 else 's'}, "
+        f"{result.segments:,} segment{'' if result.segments == 1 else 's'}, "
+        f"{systems} system{'' if systems == 1 else 's'}, "
         f"{len(result)} metric{'' if len(result) == 1 else 's'}"
     )
     hidden = {"tests"} if systems < 2 else set()
