@@ -45,6 +45,23 @@ def test_the_action_ends_as_the_gate_does(tmp_path: Path, limit: int, code: int)
     assert (tmp_path / "j.xml").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="puts a shell script in the place of python")
+@pytest.mark.parametrize(("package", "installed"), [("", "/an action"), ("mtgauge[hub]>=1", None)])
+def test_the_action_installs_itself(tmp_path: Path, package: str, installed: str | None) -> None:
+    action = read("action.yml")
+    (step,) = [s for s in action["runs"]["steps"] if s.get("name") == "Install mtgauge"]
+    assert action["inputs"]["package"]["default"] == ""
+    (tmp_path / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    there = {"PACKAGE": package, "GITHUB_ACTION_PATH": "/an action"}
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    said = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=os.environ | there | {"PATH": path},
+        capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert said.stdout.splitlines() == ["-m", "pip", "install", "--quiet", installed or package]
+
+
 def test_the_hook_runs_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)

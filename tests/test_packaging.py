@@ -130,7 +130,9 @@ def test_dependencies_have_lower_bounds_and_no_pins() -> None:
         assert need.startswith("mtgauge[") or re.fullmatch(r"[\w.\[\]-]+>=[\d.]+", need), need
 
 
-@pytest.mark.parametrize("command", [["demo"], ["metrics"], ["meta", "{data}", "-m", "chrf"]])
+@pytest.mark.parametrize(
+    "command", [["demo"], ["metrics"], ["meta", "{data}", "-m", "chrf", "--disagree", "2"]]
+)
 def test_the_core_install_needs_no_extra(command: list[str], tmp_path: Path) -> None:
     data = tmp_path / "judged.tsv"
     rows = [("de-en", f"s{i % 2}", i, "quelle", f"the word {i}", f"the word {i * i % 7}", i / 3)

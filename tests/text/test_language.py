@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from hostile import HOSTILE
 from mtgauge.errors import UsageError
 from mtgauge.text.language import identify, kin, known, margins
+from mtgauge.text.likelihoods import Likelihoods, model
 
 
 def test_between_two_languages() -> None:
@@ -49,3 +51,30 @@ def test_near_relations_may_have_a_handicap() -> None:
 def test_codes_that_the_model_calls_otherwise() -> None:
     assert {"nb", "fil"} <= known()
     assert identify(["Jeg vet ikke hva han heter."], ["nb", "de"]) == ["nb"]
+
+
+def test_many_texts_are_judged_as_by_the_model_itself() -> None:
+    texts = [
+        *HOSTILE,
+        "Das ist ein kleines Haus am See, und es hat 12 Zimmer.",
+        "ALLES IN GROSSBUCHSTABEN",
+        "Ово је ћирилица. Ovo je latinica.",
+        "Cafe\u0301 a\u0300 la cre\u0300me",
+        "日本語のテキストです。",
+        "\udc80 half a character",
+        "long " * 2000,
+        "§",
+        "",
+    ]
+    table = Likelihoods(model().labels)
+    found = table.of(texts)
+    for text, row in zip(texts, found, strict=True):
+        theirs = dict(model().rank(text))
+        assert row.tolist() == pytest.approx([theirs[name] for name in table.names], rel=1e-4)
+
+
+def test_a_text_is_judged_the_same_alone() -> None:
+    table = Likelihoods(["de", "en", "sr"])
+    together = table.of(["Guten Morgen.", "Good morning, everybody!", "Добро јутро."])
+    assert table.of(["Good morning, everybody!"])[0] == pytest.approx(together[1], rel=1e-6)
+    assert table.of([]).shape == (0, 3)

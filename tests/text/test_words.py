@@ -111,3 +111,12 @@ def test_ngrams() -> None:
     assert ngrams(["a", "b", "c"], 2) == [("a", "b"), ("b", "c")]
     assert ngrams(["a"], 2) == []
     assert counts(["a", "b", "a"], 2)[("a",)] == 2
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(st.characters(codec="ascii"), max_size=20))
+def test_ascii_is_read_as_any_other_text(text: str) -> None:
+    find = words._unicode_finder()
+    assert words.unicode_words(text) == find(text)
+    kept = [token for token in find(text) if not words.is_punctuation(token)]
+    assert words.tokenizer("punctuation-free")(text) == kept

@@ -92,8 +92,17 @@ def _encode(texts: Sequence[Text]) -> tuple[Ints, int]:
 
 def _distinct(ordered: Ints) -> tuple[Ints, Ints]:
     """Distinct keys and how often each occurs."""
-    first = np.flatnonzero(np.diff(ordered, prepend=-1))
-    return ordered[first], np.diff(first, append=len(ordered))
+    first = _firsts(ordered)
+    counts = np.empty_like(first)
+    counts[:-1], counts[-1:] = first[1:] - first[:-1], len(ordered) - first[-1:]
+    return ordered[first], counts
+
+
+def _firsts(ordered: Ints) -> Ints:
+    """Where each distinct key begins; `numpy.diff` is twice as slow, and dear for a few keys."""
+    is_new = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return np.flatnonzero(is_new)
 
 
 def _largest(keys: Ints, counts: Ints, span: int, group: Ints, before: int) -> tuple[Ints, Ints]:
@@ -106,7 +115,7 @@ def _largest(keys: Ints, counts: Ints, span: int, group: Ints, before: int) -> t
         return keys, counts
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    first = _firsts(keys)
     return keys[first], np.maximum.reduceat(counts, first) if len(first) else counts
 
 

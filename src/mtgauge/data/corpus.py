@@ -64,11 +64,19 @@ class Chunk:
 
     def only(self, i: int) -> Chunk:
         """One of its segments."""
+        return self._part(slice(i, i + 1))
+
+    def parts(self, size: int) -> Iterator[Chunk]:
+        """The chunk in chunks of so many segments."""
+        for start in range(0, len(self), size):
+            yield self._part(slice(start, start + size))
+
+    def _part(self, rows: slice) -> Chunk:
         return Chunk(
-            {name: [texts[i]] for name, texts in self.systems.items()},
-            None if self.sources is None else [self.sources[i]],
-            None if self.references is None else [self.references[i]],
-            {name: [values[i]] for name, values in self.columns.items()},
+            {name: texts[rows] for name, texts in self.systems.items()},
+            None if self.sources is None else self.sources[rows],
+            None if self.references is None else self.references[rows],
+            {name: values[rows] for name, values in self.columns.items()},
         )
 
 

@@ -9,8 +9,8 @@
 A cache that is believed unchecked gives a plausible number from a damaged disk. The digest guards
 against damage, not against somebody who can write into the cache and compute digests too.
 
-A file of more than 64 MB that was found whole is remembered in the cache folder by its size, times
-and inode, so that a store of gigabytes opens at once the next time.
+A file that was found whole is remembered by its size, times and inode: for this process, and if it
+has more than 64 MB in the cache folder, so that a store of gigabytes opens at once the next time.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from mtgauge.errors import MtgaugeError
 
 _SIZE = 16  # bytes of a seal; a multiple of eight keeps the content aligned
 _REMEMBERED_FROM = 64 * 2**20
+_whole: set[str] = set()  # smaller files that were found so
 # what computes, tokenises or normalises on the way from a text to a row
 _LIBRARIES = (
     "numpy onnxruntime tokenizers sacrebleu anyascii langcodes py3langid simplemma rapidfuzz regex "
@@ -85,10 +86,12 @@ def sha256_of(path: Path) -> str:
 def is_whole(path: Path, expected: str, digest: Callable[[Path], str] = sha256_of) -> bool:
     """Whether a file has this digest (or begins so, where fewer digits are given)."""
     about = path.stat()
-    if about.st_size < _REMEMBERED_FROM:
-        return digest(path).startswith(expected)
     times = f"{about.st_mtime_ns}:{about.st_ctime_ns}"
     stamp = f"{expected}:{about.st_dev}:{about.st_ino}:{about.st_size}:{times}"
+    if about.st_size < _REMEMBERED_FROM:
+        if stamp not in _whole and digest(path).startswith(expected):
+            _whole.add(stamp)
+        return stamp in _whole
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
     memory = cache_folder() / "verified" / name
     with suppress(OSError):

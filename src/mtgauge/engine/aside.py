@@ -1,13 +1,13 @@
-"""Warnings of a run that are looked for in a second process, while this one scores.
+"""Warnings and phrases of a run, looked for in a second process while this one scores.
 
     with Aside("de-en", USUAL) as aside:
         result = score_corpus(corpus, specs, "de-en", keep=True, look=aside.look)
-        result = aside.tell(result)          # with its flags, if they were looked for
+        result = aside.tell(result)          # with flags and contrast, if they were looked for
 
-Neither needs the other, and a machine has more than one core: with surface metrics, finding
-warnings takes as long as scoring. A run shorter than a shard, or on one core,
-has no second process, and `tell` leaves its result as it is: then `inside.looked_into` looks, as it
-does where the process ended early.
+Neither needs the other, and a machine has more than one core: with surface metrics, this takes
+half as long as scoring. A run shorter than a shard, or on one core, has no second process, and
+`tell` leaves its result as it is: then `inside.looked_into` looks, as it does where the process
+ended early.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Self
 
 from mtgauge.data.corpus import Chunk
 from mtgauge.encode.runtime import cores
+from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flag, Flags
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.pool import Died
@@ -29,7 +30,7 @@ from mtgauge.errors import ResourceError
 
 
 class Aside:
-    """Looks for warnings of these kinds in the chunks it is shown."""
+    """Looks for warnings of these kinds, and counts words, in the chunks it is shown."""
 
     def __init__(self, lang: str | None, kinds: tuple[str, ...]) -> None:
         self._about = {"lang": lang, "kinds": list(kinds)}
@@ -54,19 +55,31 @@ class Aside:
                 self._thread = ThreadPoolExecutor(max_workers=1)
         self._seen += len(chunk)
         if self._thread is not None:
-            texts = {"sources": chunk.sources, "systems": chunk.systems}
-            question = {"look": self._about | texts}
-            self._answers.append(self._thread.submit(self._worker.ask, question))
+            rows = chunk.references
+            firsts = None if rows is None else [row[0] if row else "" for row in rows]
+            texts = {"sources": chunk.sources, "references": firsts, "systems": chunk.systems}
+            self._ask({"look": self._about | texts})
 
     def tell(self, result: Result) -> Result:
         """The result with what was found, once all of it is."""
-        found: dict[str, list[Flags]] = {name: [] for name in result.systems}
+        if self._thread is None:
+            return result
+        assert result.texts is not None
+        if result.texts.references is not None:
+            self._ask({"contrast": result.baseline})
+        flags: dict[str, list[Flags]] = {name: [] for name in result.systems}
+        contrast: Contrast | None = None
         with suppress(Died):
             for answer in (each.result() for each in self._answers):
                 if "fault" in answer:
                     return result
-                for name, rows in answer["flags"].items():
-                    found[name] += [tuple(map(Flag.from_dict, flags)) for flags in rows]
-            if self._answers:
-                return replace(result, flags=found)
+                if "contrast" in answer:
+                    contrast = Contrast.from_dict(answer["contrast"])
+                for name, rows in answer.get("flags", {}).items():
+                    flags[name] += [tuple(map(Flag.from_dict, each)) for each in rows]
+            return replace(result, flags=flags, contrast=contrast)
         return result
+
+    def _ask(self, question: Message) -> None:
+        assert self._thread is not None
+        self._answers.append(self._thread.submit(self._worker.ask, question))

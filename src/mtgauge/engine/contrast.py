@@ -3,6 +3,7 @@
     counted = Counted(texts)                      needs references; the first of each segment counts
     counted.by_frequency()                        `Slices`: F1 of words, rare to frequent
     counted.ngrams("old", "new")                  phrases that one gets right and the other wrong
+    counted.contrast("old")                       both, of all systems: what a report shows
 
 A phrase of the reference (1 to 4 words) is right as often as it stands in the translation of the
 same segment, at most as often as in the reference. Frequency is counted in these references. Words
@@ -15,8 +16,10 @@ two counts of one cell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +41,27 @@ class Phrase:
     first: int
     second: int
     of: int
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Words and phrases of all systems of a run."""
+
+    frequency: Slices
+    # by system: the phrases that the baseline gets right more often, and those of the system
+    phrases: dict[str, tuple[list[Phrase], list[Phrase]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a message of the process that counted."""
+        return {"frequency": self.frequency.to_dict(), "phrases": asdict(self)["phrases"]}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Contrast:
+        phrases = {
+            name: ([Phrase(**p) for p in theirs], [Phrase(**p) for p in ours])
+            for name, (theirs, ours) in given["phrases"].items()
+        }
+        return cls(Slices.from_dict(given["frequency"]), phrases)
 
 
 @dataclass(frozen=True)
@@ -64,14 +88,24 @@ class Counted:
     """The texts of a run in numbers."""
 
     def __init__(self, texts: Chunk) -> None:
-        assert texts.references is not None
         self.systems = list(texts.systems)
-        words = tokenizer("punctuation-free")
         self._words: dict[str, int] = {}
+        self._sides: list[list[list[int]]] = [[] for _ in range(1 + len(self.systems))]
+        self.add(texts)
+
+    def add(self, texts: Chunk) -> None:
+        """The segments that follow; all must be there before anything is asked."""
+        assert texts.references is not None
+        split = tokenizer("punctuation-free")
         first = [row[0] if row else "" for row in texts.references]
-        sides = [first, *texts.systems.values()]
-        self._sides = [[self._ids(words(text.lower())) for text in side] for side in sides]
-        self._vocabulary = list(self._words)
+        for side, lines in zip(self._sides, (first, *texts.systems.values()), strict=True):
+            side += [self._ids(split(line.lower())) for line in lines]
+
+    def contrast(self, baseline: str) -> Contrast:
+        """What a report shows: every other system against the baseline."""
+        others = [name for name in self.systems if name != baseline]
+        phrases = {name: self.ngrams(baseline, name) for name in others}
+        return Contrast(self.by_frequency(), phrases)
 
     def _ids(self, words: list[str]) -> list[int]:
         known = self._words
@@ -93,7 +127,7 @@ class Counted:
                 inside = starts[starts + n <= len(words)]
                 inside = inside[where[inside] == where[inside + n - 1]]
                 shorter = number[np.searchsorted(starts, inside)]
-                starts, number = inside, shorter * len(self._vocabulary) + words[inside + n - 1]
+                starts, number = inside, shorter * len(self._words) + words[inside + n - 1]
             kinds, first, number = np.unique(number, return_index=True, return_inverse=True)
             table = words[starts[first][:, None] + np.arange(n)[None, :]]
             cells = []
@@ -169,8 +203,9 @@ class Counted:
                 kept.append(row)
             if len(kept) == most:
                 break
+        vocabulary = list(self._words)
         return [
-            Phrase(" ".join(self._vocabulary[w] for w in words), mine, theirs, every)
+            Phrase(" ".join(vocabulary[w] for w in words), mine, theirs, every)
             for mine, theirs, every, words in kept
         ]
 

@@ -2,6 +2,7 @@
 
     finder = Finder("de-en")
     finder.look(sources, hypotheses)            # one tuple of flags per segment, mostly empty
+    finder.look_at(chunk)["online-B"]           # the same of every system
     find(corpus, "de-en")["online-B"][2]        # (Flag("lost-numbers", "1998 is missing", ...),)
 
 Kinds, and what each is seen by:
@@ -25,15 +26,16 @@ never is. A number that stands twice in the source and once in the translation i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from mtgauge import registry
 from mtgauge.data import checks
 from mtgauge.data.codes import LanguagePair
-from mtgauge.data.corpus import Corpus
+from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.segments import Segments
 from mtgauge.engine.places import SHARD
 from mtgauge.errors import UsageError
@@ -90,13 +92,8 @@ def find(
     unescape: bool = False,
 ) -> dict[str, list[Flags]]:
     """{system: the flags of each segment}; kinds that the corpus has no sides for are left out."""
-    finder = Finder(lang, kinds)
-    found: dict[str, list[Flags]] = {name: [] for name in corpus.systems}
-    for chunk in corpus.chunks(SHARD):
-        chunk = chunk.unescaped() if unescape else chunk
-        for name, texts in chunk.systems.items():
-            found[name] += finder.look(chunk.sources, texts)
-    return found
+    chunks = corpus.chunks(SHARD)
+    return Finder(lang, kinds).look_at_all(c.unescaped() if unescape else c for c in chunks)
 
 
 class Finder:
@@ -123,6 +120,21 @@ class Finder:
         for k, flag in self._all(given, texts):
             found[rows[k]].append(flag)
         return [tuple(sorted(each, key=lambda f: KINDS.index(f.kind))) for each in found]
+
+    def look_at(self, chunk: Chunk) -> dict[str, list[Flags]]:
+        """The flags of each segment by system; all systems are read in one go, which is faster."""
+        texts = [text for lines in chunk.systems.values() for text in lines]
+        sources = None if chunk.sources is None else chunk.sources * len(chunk.systems)
+        flags = iter(self.look(sources, texts))
+        return {name: list(islice(flags, len(lines))) for name, lines in chunk.systems.items()}
+
+    def look_at_all(self, chunks: Iterable[Chunk]) -> dict[str, list[Flags]]:
+        """The flags of consecutive chunks."""
+        found: dict[str, list[Flags]] = {}
+        for chunk in chunks:
+            for name, flags in self.look_at(chunk).items():
+                found.setdefault(name, []).extend(flags)
+        return found
 
     def _all(
         self, sources: Sequence[str] | None, texts: Sequence[str]
@@ -181,28 +193,37 @@ class Finder:
     ) -> Iterator[tuple[int, Flag]]:
         langs = pair.source.base, pair.target.base
         # only figures are called lost or invented: in most segments there are none, or all are met
-        # by figures of the other side, and the others are read for numbers in words
-        find = tuple(self._figures(lang) for lang in langs)
-        rows = [
-            k
-            for k, both in enumerate(zip(sources, texts, strict=True))
-            if any(map(_has_figure, both)) and not _figures_meet(both, find)
-        ]
-        lefts = self._mentions([sources[k] for k in rows], langs[0])
-        rights = self._mentions([texts[k] for k in rows], langs[1])
-        for row, *both in zip(rows, lefts, rights, strict=True):
-            left, right = map(_without_codes, both, (sources[row], texts[row]))
+        # by figures of the other side; else that side is read for numbers in words
+        find = self._figures(langs[0]), self._figures(langs[1])
+        rows: list[int] = []
+        read: tuple[set[str], set[str]] = set(), set()
+        for k, both in enumerate(zip(sources, texts, strict=True)):
+            if any(map(_has_figure, both)):
+                left, right = find[0](both[0]), find[1](both[1])
+                wanted = _unsure(left, right, both)
+                if any(wanted):
+                    rows.append(k)
+                    for side, text, is_wanted in zip(read, both, wanted, strict=True):
+                        side |= {text} if is_wanted else set()
+        linked = [self._mentions(each, lang) for each, lang in zip(read, langs, strict=True)]
+        for row in rows:
+            both = sources[row], texts[row]
+            left, right = (
+                _without_codes(words.get(text) or figures(text), text)
+                for words, figures, text in zip(linked, find, both, strict=True)
+            )
             lost, more = _unmet(left, right, langs[1]), _unmet(right, left, langs[0])
             if lost and "lost-numbers" in self._kinds:
                 yield row, _flag("lost-numbers", lost, len(_counted(left)))
             if more and "invented-number" in self._kinds:
                 yield row, _flag("invented-number", more, len(_counted(right)))
 
-    def _mentions(self, texts: Sequence[str], lang: str) -> list[list[Mention]]:
-        if self._kobe is not None:
-            return self._kobe.mentions(texts, lang)
-        find = self._figures(lang)
-        return [find(text) for text in texts]
+    def _mentions(self, texts: Collection[str], lang: str) -> dict[str, list[Mention]]:
+        """Figures and words of each text; nothing where there is no linker."""
+        if self._kobe is None:
+            return {}
+        ordered = list(texts)
+        return dict(zip(ordered, self._kobe.mentions(ordered, lang), strict=True))
 
     def _figures(self, lang: str) -> FindFigures:
         """What finds the figures of a text; systems share their sources, so some are remembered."""
@@ -230,14 +251,20 @@ def _has_figure(text: str) -> bool:
     return any(map(str.isnumeric, text))
 
 
-def _figures_meet(texts: tuple[str, str], find: tuple[FindFigures, ...]) -> bool:
-    """Whether each figure of either side has its value among the figures of the other.
+def _unsure(
+    left: Sequence[Mention], right: Sequence[Mention], texts: tuple[str, str]
+) -> tuple[bool, bool]:
+    """For each side whether it must be read for words too, to say what is lost or invented.
 
-    Then nothing is lost or invented, whatever else is read: words only add to what may be met.
+    Not where each figure of the other side has its value among its figures: words only add to what
+    may be met. Where something is missed, figures behind a letter are read again: words tell
+    whether the letters are a currency.
     """
-    mine, theirs = (find(text) for find, text in zip(find, texts, strict=True))
-    sure = [_without_codes(found, text) for found, text in zip((mine, theirs), texts, strict=True)]
-    return not _missed(mine, sure[1]) and not _missed(theirs, sure[0])
+    sure = _without_codes(left, texts[0]), _without_codes(right, texts[1])
+    more, lost = bool(_missed(right, sure[0])), bool(_missed(left, sure[1]))
+    if not (more or lost):
+        return False, False
+    return more or len(sure[0]) < len(left), lost or len(sure[1]) < len(right)
 
 
 def _counted(mentions: Sequence[Mention]) -> list[Mention]:

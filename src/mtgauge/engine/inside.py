@@ -1,6 +1,6 @@
-"""What a report shows beside the scores: warnings and explanations of segments.
+"""What a report shows beside the scores: warnings, phrases, and explanations of segments.
 
-    looked_into(result, explain=20)     the result with both; it must have kept its texts
+    looked_into(result, explain=20)     the result with all three; it must have kept its texts
 
 An explanation costs as much as scoring some segments, so only some are explained: half of them
 those on which the best system and the baseline differ most, half those on which the best scores
@@ -15,7 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from mtgauge.data.segments import Segments
+from mtgauge.engine.contrast import Counted
 from mtgauge.engine.flags import KINDS, USUAL, Finder, Kind
+from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, serve
 from mtgauge.engine.result import Explained, Result
 from mtgauge.engine.verdict import most_trusted, served, shown_pair
@@ -41,19 +43,22 @@ def kinds_beside(metrics: Iterable[str]) -> tuple[Kind, ...]:
 
 
 def looked_into(result: Result, explain: int | None = None) -> Result:
-    """The result with warnings, and explanations of so many segments; needs its texts.
+    """The result with warnings, phrases and explanations of so many segments; needs its texts.
 
-    Warnings that it has already (`aside.py`) are kept.
+    Warnings and phrases that it has already (`aside.py`) are kept.
     """
     texts = result.texts
     if texts is None:
         return result
-    flags = result.flags
+    flags, contrast = result.flags, result.contrast
+    if contrast is None and texts.references is not None:
+        contrast = Counted(texts).contrast(result.baseline)
     if not flags:
         finder = Finder(result.lang, kinds_beside(metric.name for metric in result.values()))
-        flags = {name: finder.look(texts.sources, lines) for name, lines in texts.systems.items()}
+        flags = finder.look_at_all(texts.parts(SHARD))
     n = how_many(result.segments) if explain is None else explain
-    return replace(result, flags=flags, explained=tuple(_explanations(result, _ready(result), n)))
+    explained = tuple(_explanations(result, _ready(result), n))
+    return replace(result, flags=flags, contrast=contrast, explained=explained)
 
 
 def _ready(result: Result) -> Mapping[str, Ready]:

@@ -126,15 +126,14 @@ def score_corpus(
 
     def batches() -> Iterator[Segments]:
         seen = 0
-        for chunk in corpus.chunks(shard_size(metrics.values())):
-            watch.look(chunk.systems, chunk.sources, chunk.references)
-            if unescape:
-                chunk = chunk.unescaped()
+        for given in corpus.chunks(shard_size(metrics.values())):
+            chunk = given.unescaped() if unescape else given
+            if look is not None:
+                look(chunk)  # before anything else: it may be work for another core
+            watch.look(given.systems, given.sources, given.references)
             blank.append(_blank(chunk, empty, corpus, seen))
             if keep:
                 texts.append(chunk)
-            if look is not None:
-                look(chunk)
             seen += len(chunk)
             yield _stack(chunk, lang)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from mtgauge._version import __version__
 from mtgauge.data.corpus import Chunk
+from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flags
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import Trust
@@ -122,6 +123,7 @@ class Result(Mapping[str, MetricResult]):
     flags: dict[str, list[Flags]] = field(default_factory=dict)  # warnings by system and segment
     slices: tuple[Slices, ...] = ()  # scores of groups of segments; where texts were kept
     explained: tuple[Explained, ...] = ()
+    contrast: Contrast | None = None  # words and phrases, where there are references
 
     def __getitem__(self, spec: str) -> MetricResult:
         return _get(self.metrics, spec, "metric")

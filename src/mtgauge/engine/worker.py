@@ -5,6 +5,7 @@ Questions and answers are plain dictionaries (no object of ours travels, nothing
     {"open": [order, ...], "settings": {...}}   ->  {"about": {...}}        metrics made ready
     {"batch": {"hypotheses": [...], ...}}       ->  {"tables": {...}, "notes": {...}, "memory": 812}
     {"look": {"sources": [...], "systems": ...}} -> {"flags": {"system": [[flag, ...], ...]}}
+    {"contrast": "baseline"}                    ->  {"contrast": {...}}     of all looked at
     anything that fails                         ->  {"fault": "InputError", "message": "..."}
 
 `python -P -m mtgauge.engine.worker` reads one JSON line per question and writes one per answer; a
@@ -29,7 +30,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from mtgauge.data.corpus import Chunk
 from mtgauge.data.segments import Segments
+from mtgauge.engine.contrast import Counted
 from mtgauge.engine.flags import Finder
 from mtgauge.engine.places import Tables, scored
 from mtgauge.engine.ready import Order, Ready
@@ -47,11 +50,15 @@ class Worker:
     def __init__(self) -> None:
         self.metrics: dict[str, Ready] = {}
         self._finder: Finder | None = None
+        self._counted: Counted | None = None
 
     def answer(self, question: Message) -> Message:
         try:
             if "look" in question:
                 return self._look(**question["look"])
+            if "contrast" in question:
+                assert self._counted is not None
+                return {"contrast": self._counted.contrast(question["contrast"]).to_dict()}
             return self._open(question) if "open" in question else self._score(question)
         except Exception as fault:
             known = as_error(fault)
@@ -73,11 +80,17 @@ class Worker:
         lang: str | None,
         kinds: list[str],
         sources: list[str] | None,
+        references: list[str] | None,
         systems: dict[str, list[str]],
     ) -> Message:
-        """Warnings of a chunk; a worker is asked for those of one run."""
+        """Warnings of a chunk, whose words are counted; a worker is asked for those of one run."""
+        chunk = Chunk(systems, sources, None if references is None else [(t,) for t in references])
+        if self._counted is not None:
+            self._counted.add(chunk)
+        elif references is not None:
+            self._counted = Counted(chunk)
         self._finder = self._finder or Finder(lang, kinds)
-        found = {name: self._finder.look(sources, texts) for name, texts in systems.items()}
+        found = self._finder.look_at(chunk)
         return {
             "flags": {name: [[f.to_dict() for f in each] for each in rows]
                       for name, rows in found.items()}

@@ -255,13 +255,16 @@ def _spoilt(
         owner += [k - 1] * gap + [k] * len(word)
     lost, every = [0.0] * len(words), [0.0] * len(words)
     for n in range(1, orders + 1):
-        free = Counter(grams(there, n))
-        for start, gram in enumerate(grams(chars, n)):
-            is_lost = free[gram] <= 0
-            free[gram] -= 1
-            for at in range(start, start + n):
-                every[owner[at]] += 1 / n
-                lost[owner[at]] += is_lost / n
+        share = 1 / n
+        free = Counter([there[i : i + n] for i in range(len(there) - n + 1)])
+        for start in range(len(chars) - n + 1):
+            gram = chars[start : start + n]
+            left = free[gram]
+            free[gram] = left - 1
+            for k in owner[start : start + n]:
+                every[k] += share
+                if left <= 0:
+                    lost[k] += share
     telling = [k for k in range(len(words)) if lost[k] > _TELLING * every[k]]
     runs: list[list[int]] = []
     for k in telling:

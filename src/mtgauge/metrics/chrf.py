@@ -132,6 +132,8 @@ class Chrf(WordMetric):
 
 def order_counts(work: Pairs, split: Callable[[str], Sequence[str]], orders: int) -> FloatArray:
     """(hypothesis, reference, shared) n-grams of every order, for pairs with one reference."""
+    if not orders:
+        return np.zeros((len(work.of), 0))
     left, right = work.prepare(split)
     hyp_size = np.array([len(text) for text in left], dtype=np.int64)
     ref_size = np.array([len(refs[0]) for refs in right], dtype=np.int64)[work.of]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
@@ -31,6 +31,8 @@ from mtgauge.meta.slices import By
 from mtgauge.report import agreement
 from mtgauge.report import probe as probe_text
 from mtgauge.stats.bootstrap import SEED
+
+R = TypeVar("R", Probe, Robust)
 
 
 class Agreement(study.Findings):
@@ -113,21 +115,31 @@ def meta(
 
 
 @dataclass(frozen=True)
-class Probes:
-    """What `mtgauge.probe` returns: one row per metric, language pair and kind of worse text."""
+class _Probed(Generic[R]):
+    """What every probe returns: rows, and all forms of them."""
 
-    rows: list[Probe]
+    rows: list[R]
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [row.to_dict() for row in self.rows]}
 
     def to_pandas(self) -> Any:
-        """A data frame with one row per probe, without the histograms."""
+        """A data frame of the rows, without histograms."""
         rows = (row.to_dict() for row in self.rows)
         return data_frame({k: v for k, v in row.items() if k != "histogram"} for row in rows)
 
     def render(self, format: str = "table") -> str:
         """Text in one of `writers.FORMATS`."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class Probes(_Probed[Probe]):
+    """What `mtgauge.probe` returns: one row per metric, language pair and kind of worse text."""
+
+    def render(self, format: str = "table") -> str:
         return probe_text.render(self.rows, format)
 
     def plot(self, folder: str | Path) -> list[Path]:
@@ -140,29 +152,12 @@ class Probes:
         """How the d-statistic of each row is spread."""
         return "\n".join(map(probe_text.histogram, self.rows))
 
-    def __str__(self) -> str:
-        return self.render()
 
-
-@dataclass(frozen=True)
-class Robustness:
+class Robustness(_Probed[Robust]):
     """What `mtgauge.probe("robust", ...)` returns: one row per language pair, fault and metric."""
 
-    rows: list[Robust]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"rows": [row.to_dict() for row in self.rows]}
-
-    def to_pandas(self) -> Any:
-        """A data frame with one row per language pair, fault and metric."""
-        return data_frame(row.to_dict() for row in self.rows)
-
     def render(self, format: str = "table") -> str:
-        """Text in one of `writers.FORMATS`: one column per metric."""
         return probe_text.render_robust(self.rows, format)
-
-    def __str__(self) -> str:
-        return self.render()
 
 
 class _ProbeOptions(TypedDict, total=False):

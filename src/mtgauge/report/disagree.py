@@ -15,7 +15,7 @@ import numpy as np
 from mtgauge.errors import UsageError
 from mtgauge.meta.study import Findings
 from mtgauge.report.writers import draw, escape
-from mtgauge.stats.correlation import FloatArray
+from mtgauge.stats.correlation import FloatArray, mean_ranks
 
 
 def percentiles(values: FloatArray) -> FloatArray:
@@ -24,11 +24,9 @@ def percentiles(values: FloatArray) -> FloatArray:
     >>> percentiles(np.array([3.0, 1.0, 1.0, 9.0])).round().tolist()
     [67.0, 17.0, 17.0, 100.0]
     """
-    from scipy.stats import rankdata
-
     if len(values) < 2:
         return np.full(len(values), 50.0)
-    return np.asarray(100 * (rankdata(values) - 1) / (len(values) - 1))
+    return np.asarray(100 * (mean_ranks(values) - 1) / (len(values) - 1))
 
 
 def render(found: Findings, many: int, format: str) -> str:

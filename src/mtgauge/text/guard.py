@@ -23,26 +23,27 @@ from mtgauge.text.language import FloatArray
 from mtgauge.text.telling import read
 from mtgauge.text.untranslated import SHORTEST, untranslated_share
 
-_REMEMBERED = 100_000  # texts with their sources
-_memory: dict[tuple[LanguagePair | None, str, str], float] = {}
+_REMEMBERED = 100_000  # texts with their sources, of a language pair
+_memory: dict[LanguagePair | None, dict[tuple[str, str], float]] = {}  # by language pair
 
 
 def shares(sources: Sequence[str], hypotheses: Sequence[str], lang: str | None) -> FloatArray:
     """One share in [0, 1] for every segment."""
     pair = None if lang is None else _pair(str(lang))
-    keys = [(pair, *texts) for texts in zip(sources, hypotheses, strict=True)]
-    held = {key: _memory[key] for key in keys if key in _memory}
+    memory = _memory.setdefault(pair, {})
+    keys = list(zip(sources, hypotheses, strict=True))
+    held = {key: memory[key] for key in keys if key in memory}
     new = [key for key in dict.fromkeys(keys) if key not in held]
     if new:
-        givens, texts = [key[1] for key in new], [key[2] for key in new]
+        givens, texts = [key[0] for key in new], [key[1] for key in new]
         if pair is not None:
             found = untranslated_share(givens, texts, pair).tolist()
         else:
             found = list(map(float, map(_is_copy, givens, texts)))
         fresh = dict(zip(new, found, strict=True))
-        if len(_memory) + len(fresh) > _REMEMBERED:
-            _memory.clear()
-        _memory.update(fresh)
+        if len(memory) + len(fresh) > _REMEMBERED:
+            memory.clear()
+        memory.update(fresh)
         held |= fresh
     return np.array([held[key] for key in keys], dtype=np.float64)
 

@@ -20,16 +20,14 @@ and numbers alone has no language to speak of. Simplified and traditional Chines
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Collection, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.errors import UsageError
+from mtgauge.text.likelihoods import Likelihoods, model
 
 FloatArray = NDArray[np.float64]
 _ALIASES = {"nb": "no", "fil": "tl"}  # the model's names of some languages
@@ -61,9 +59,10 @@ _KIN = [
 ]
 
 
+@cache
 def known() -> frozenset[str]:
     """Codes of the languages that can be told apart."""
-    return frozenset(_model().labels) | frozenset(_ALIASES)
+    return frozenset(model().labels) | frozenset(_ALIASES)
 
 
 @lru_cache(maxsize=256)
@@ -76,12 +75,11 @@ def kin(language: str) -> frozenset[str]:
 def identify(texts: Sequence[str], candidates: Sequence[str]) -> list[str]:
     """For each text the likeliest of `candidates` (ISO 639-1 codes); "" where it has no letters."""
     named = {_ALIASES.get(code, code): code for code in candidates}
-    identifier = _restricted(tuple(sorted(named)))
-    found: dict[str, str] = {}
-    for text in texts:
-        if text not in found:
-            letters = any(char.isalpha() for char in text)
-            found[text] = named[str(identifier.classify(text)[0])] if letters else ""
+    table = _restricted(tuple(sorted(named)))
+    found = dict.fromkeys(texts, "")
+    asked = list(filter(_has_letters, found))
+    best = table.of(asked).argmax(axis=1).tolist()
+    found |= {text: named[table.names[k]] for text, k in zip(asked, best, strict=True)}
     return [found[text] for text in texts]
 
 
@@ -101,45 +99,31 @@ def margins(
     """
     expected = _ALIASES.get(language, language)
     if rivals is None:
-        others = {name for name in _model().labels if len(name) == 2}
+        others = {name for name in model().labels if len(name) == 2}
     else:
         others = {_ALIASES.get(code, code) for code in rivals}
-    identifier = _restricted(tuple(sorted(others | {expected})))
-    found: dict[str, float] = {}
-    for text in texts:
-        if text not in found:
-            found[text] = _margin(identifier, text, expected, handicap)
+    table = _restricted(tuple(sorted(others | {expected})))
+    found = dict.fromkeys(texts, 0.0)
+    asked = list(filter(_has_letters, found))
+    likelihoods = table.of(asked).astype(np.float64)
+    sizes = [len(text.encode("utf-8", "surrogatepass")) for text in asked]
+    ahead = likelihoods - likelihoods[:, [table.names.index(expected)]]
+    ahead /= np.sqrt(sizes)[:, None]
+    ahead -= [handicap if name in kin(expected) else 0.0 for name in table.names]
+    found |= zip(asked, ahead.max(axis=1, initial=0.0).tolist(), strict=True)
     return np.array([found[text] for text in texts], dtype=np.float64)
 
 
-def _margin(identifier: Any, text: str, expected: str, handicap: float) -> float:
-    if not any(char.isalpha() for char in text) or identifier.classify(text)[0] == expected:
-        return 0.0
-    ranking = dict(identifier.rank(text))
-    own = ranking.pop(expected)
-    scale = 1 / math.sqrt(len(text.encode("utf-8", "surrogatepass")))
-    near = kin(expected)
-    far = max((score for name, score in ranking.items() if name not in near), default=own)
-    close = max((score for name, score in ranking.items() if name in near), default=own)
-    return max(0.0, float(far - own) * scale, float(close - own) * scale - handicap)
-
-
-@lru_cache(maxsize=1)
-def _model() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 @lru_cache(maxsize=64)
-def _restricted(candidates: tuple[str, ...]) -> Any:
-    unknown = [code for code in candidates if code not in _model().labels]
+def _restricted(candidates: tuple[str, ...]) -> Likelihoods:
+    unknown = [code for code in candidates if code not in known()]
     if unknown or not candidates:
         raise UsageError(
             f"Language identification does not know {', '.join(unknown) or 'an empty list'}. "
             f"It knows: {' '.join(sorted(known()))}."
         )
-    # set_languages narrows in place; the arrays it narrows from are shared, not copied
-    identifier = copy.copy(_model())
-    identifier.set_languages(list(candidates))
-    return identifier
+    return Likelihoods(candidates)

@@ -49,7 +49,7 @@ from mtgauge.text.words import UNSPACED
 FAINTEST = 0.15  # smaller shares are 0
 SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language is asked
 _MOST, _A_QUARTER = 0.5, 0.25
-_LETTERS = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _WHOLE = 0.9  # share of words from the source from which a text is all copy
 
@@ -272,7 +272,7 @@ def _may_copy(source: str, text: str) -> bool:
     if _UNSPACED.search(text):
         return True
     theirs = _folded_words(source)
-    return sum(word in theirs for word in _LETTERS.findall(text.casefold())) >= SHORTEST
+    return sum(map(theirs.__contains__, _LETTERS.findall(text.casefold()))) >= SHORTEST
 
 
 @lru_cache(maxsize=4096)

@@ -139,8 +139,14 @@ def _unicode_finder() -> Tokenizer:
     return find
 
 
+# the same for texts in ASCII, which the standard library reads several times as fast
+_ASCII_WORD = r"[0-9]+(?:[.,][0-9]+)+|[0-9A-Za-z_]+(?:'[0-9A-Za-z_]+)*"
+_ascii_words: Tokenizer = re.compile(_ASCII_WORD).findall
+_ascii_finder: Tokenizer = re.compile(rf"{_ASCII_WORD}|[^\s0-9A-Za-z_]", re.ASCII).findall
+
+
 def unicode_words(text: str) -> list[str]:
-    return _unicode_finder()(text)
+    return _ascii_finder(text) if text.isascii() else _unicode_finder()(text)
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -150,6 +156,8 @@ def is_punctuation(token: str) -> bool:
 
 
 def _without_punctuation(text: str) -> list[str]:
+    if text.isascii() and "_" not in text:
+        return _ascii_words(text)
     return [token for token in unicode_words(text) if not is_punctuation(token)]
 
 

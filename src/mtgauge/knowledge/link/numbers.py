@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import MAX_EMAX, Context, Decimal
+from functools import lru_cache
 
 from mtgauge.knowledge.base.keys import fold, plain
 from mtgauge.knowledge.link.mention import Mention
@@ -55,6 +56,7 @@ _CODES = {"RMB": "CNY", "US": "USD", "HK": "HKD", "A": "AUD", "C": "CAD", "TL": 
 _SHORT_SCALES = {"bn": 9, "mn": 6, "tn": 12, "mio": 6, "mrd": 9, "mld": 9, "млн": 6, "млрд": 9}
 _AFTER_SIGNS = {"k": 3, "m": 6, "b": 9}  # £5m; without the sign it may be metres
 _STEM = 6
+_REMEMBERED = 1 << 12  # words that follow a number
 _LARGE = Context(Emax=MAX_EMAX)  # the usual precision; a number of a million digits is one too
 _SCALE = re.compile(r"[ \u00a0-]?(?:[多余][ ]?)?([^\W\d_]{1,14})")
 _CLOCK = re.compile(r"([01]?\d|2[0-3])(?:[.:]([0-5]\d))?$")
@@ -72,6 +74,7 @@ class NumberFinder:
         self._stems = {
             word[:_STEM]: power for word, power in self._scales.items() if len(word) >= _STEM
         }
+        self._scale_of = lru_cache(maxsize=_REMEMBERED)(self._scale)
 
     def find(self, text: str) -> list[Mention]:
         found: list[Mention] = []
@@ -108,7 +111,7 @@ class NumberFinder:
             return Mention(begin, end, match.group(), time, "number", False), 0
         values = list(self._readings(match.group(), grouped=match.lastgroup == "group"))
         following = _SCALE.match(text, end)
-        power = self._scale(following.group(1)) if following else None
+        power = self._scale_of(following.group(1)) if following else None
         if following and power is None and text[begin - 1 : begin] in _SIGNS:
             short = _AFTER_SIGNS.get(following.group(1).lower())
             power = (short, len(following.group(1))) if short else None
@@ -137,11 +140,13 @@ class NumberFinder:
         return None
 
     def _readings(self, text: str, grouped: bool) -> Iterator[Decimal]:
-        digits = "".join(str(int(c)) if c.isdigit() else c for c in text)
-        marks = [c for c in digits if not c.isdigit()]
-        if not marks:
+        digits = text
+        if not text.isascii():
+            digits = "".join(str(int(c)) if c.isdigit() else c for c in text)
+        if digits.isdecimal():
             yield Decimal(digits)
             return
+        marks = [c for c in digits if not c.isdigit()]
         last = marks[-1]
         head, tail = digits.rsplit(last, 1)
         whole = re.sub(r"\D", "", digits)
@@ -178,6 +183,8 @@ def _canonical(value: Decimal) -> str:
 def _code(text: str, begin: int, found: list[Mention]) -> list[Mention]:
     """The currency code that ends where a figure or a dollar sign begins, if any."""
     window = max(0, begin - 5)
+    if not text[window:begin].rstrip(" ")[-1:].isupper():  # nearly always
+        return []
     match = _CODE.search(text[window:begin])
     is_sign = text[begin] == "$"
     if match is None or bool(match[2]) != is_sign:

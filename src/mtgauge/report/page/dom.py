@@ -1,6 +1,7 @@
 """Elements of a page: everything that is put into one is text, never markup.
 
     el("p", {"class": "note"}, "a < b ", el("b", {}, "c"))     an element with text and children
+    part("scores", "Scores", ...)                              a section with its heading
     html(element)                                              <p class="note">a &lt; b <b>c</b></p>
 
 Elements are those of `xml.etree`; its own writer leaves < in attributes, so there is one here.
@@ -27,6 +28,12 @@ def el(tag: str, attributes: Attributes | None = None, *children: Child) -> Elem
             made.set(key, _text(value))
     _fill(made, children)
     return made
+
+
+def part(id: str, title: str, *children: Child) -> Element:
+    """A section of the page, with the heading that names it."""
+    attributes = {"id": id, "aria-labelledby": f"{id}-title"}
+    return el("section", attributes, el("h2", {"id": f"{id}-title"}, title), *children)
 
 
 def _fill(parent: Element, children: Iterable[Child]) -> None:

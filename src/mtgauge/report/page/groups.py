@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from mtgauge.engine.contrast import Counted, Phrase
+from mtgauge.engine.contrast import Contrast, Phrase
 from mtgauge.engine.result import Result
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.verdict import most_trusted, served, shown_pair
-from mtgauge.report.page.dom import el
+from mtgauge.report.page.dom import el, part
 from mtgauge.report.page.scores import colour
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import fixed
@@ -20,21 +20,17 @@ def section(result: Result) -> Element | None:
     """All groups there are; None where there are none."""
     if not result.slices:
         return None
-    texts = result.texts
-    counted = Counted(texts) if texts is not None and texts.references is not None else None
-    every = [*result.slices, *([counted.by_frequency()] if counted is not None else [])]
+    contrast = result.contrast
+    every = [*result.slices, *([] if contrast is None else [contrast.frequency])]
     usual = most_trusted(result, [m.spec for m in served(result)])
-    return el(
-        "section",
-        {"id": "groups", "aria-labelledby": "groups-title"},
-        el("h2", {"id": "groups-title"}, "Where systems differ" if len(result.systems) > 1
-           else "Where it does well"),
+    return part("groups", "Where systems differ" if len(result.systems) > 1
+           else "Where it does well",
         el("p", {"class": "lead"}, "Scores of parts of the test set. A bar is a score, from the "
            "lowest to the highest of its table; small groups say little."),
         el("div", {"class": "groups"},
            [_group(result, k, each, None if usual is None else usual.spec)
             for k, each in enumerate(every)],
-           _phrases(result, counted)),
+           [] if contrast is None else _phrases(result, contrast)),
         None if any(m.name == "kobe" for m in result.values()) else el(
             "p", {"class": "quiet"},
             "With the metric kobe this page also tells which kinds of names and numbers are lost."),
@@ -128,21 +124,24 @@ def _cell(x: float, low: float, high: float, places: int, k: int, *, is_best: bo
     return el("td", {}, el("b", {}, number) if is_best else number, bar)
 
 
-def _phrases(result: Result, counted: Counted | None) -> list[Element]:
+def _phrases(result: Result, contrast: Contrast) -> list[Element]:
     """Phrases that one of two systems gets right and the other wrong, each against the baseline."""
-    if counted is None:
-        return []
     shown = set(shown_pair(result))
     return [
-        _phrases_of(result, counted, other, is_open=other in shown)
-        for other in result.systems
-        if other != result.baseline
+        _phrases_of(result, other, *found, is_open=other in shown)
+        for other, found in contrast.phrases.items()
     ]
 
 
-def _phrases_of(result: Result, counted: Counted, other: str, *, is_open: bool) -> Element:
+def _phrases_of(
+    result: Result,
+    other: str,
+    theirs: Sequence[Phrase],
+    ours: Sequence[Phrase],
+    *,
+    is_open: bool,
+) -> Element:
     base = result.baseline
-    theirs, ours = counted.ngrams(base, other)
     return el(
         "details",
         {"class": "panel wide", "open": "" if is_open else None},

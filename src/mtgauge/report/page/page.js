@@ -497,7 +497,7 @@
       }
       pen.globalAlpha = 1;
       const r = pearson(points);
-      told.textContent = `Correlation of ${metricNames[mx]} and ${metricNames[my]} over ${plural(points.length, "point")}: r = ${r.toFixed(2)}. A click on a point shows its segment.`;
+      told.textContent = `Correlation of ${metricNames[mx]} and ${metricNames[my]} over ${plural(points.length, "point")}: ${Number.isNaN(r) ? "none to speak of" : `r = ${r.toFixed(2)}`}. A click on a point shows its segment.`;
       canvas.setAttribute("aria-label", told.textContent);
     };
     canvas.addEventListener("click", (event) => {

@@ -14,7 +14,7 @@ import numpy as np
 
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.verdict import served
-from mtgauge.report.page.dom import el, html
+from mtgauge.report.page.dom import el, html, part
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import fixed
 from mtgauge.stats.paired import ALPHA
@@ -41,10 +41,9 @@ def name_of(result: Result, system: str) -> list[str | Element]:
 
 def section(result: Result) -> Element:
     """The table, and dots with whiskers, one picture per metric."""
-    return el(
-        "section",
-        {"id": "scores", "aria-labelledby": "scores-title"},
-        el("h2", {"id": "scores-title"}, "Scores"),
+    return part(
+        "scores",
+        "Scores",
         el("p", {"class": "lead"}, _legend(result)),
         el("div", {"class": "panels"}, [_dots(result, m) for m in served(result)]),
         el("details", {}, el("summary", {}, "The same as a table"), table(result)),
@@ -184,10 +183,9 @@ def _whisker(system: SystemScore, low: float, high: float, k: int) -> Element:
 
 def distributions(result: Result) -> Element:
     """How the scores of segments lie, by system."""
-    return el(
-        "section",
-        {"id": "spread", "aria-labelledby": "spread-title"},
-        el("h2", {"id": "spread-title"}, "How segments score"),
+    return part(
+        "spread",
+        "How segments score",
         el(
             "p",
             {"class": "lead"},
@@ -241,16 +239,14 @@ def tests(result: Result) -> Element | None:
         return None
     if not tested:
         text = "No tests: " + (result.untested or "the run was made without them.")
-        return el(
-            "section",
-            {"id": "tests", "aria-labelledby": "tests-title"},
-            el("h2", {"id": "tests-title"}, "Are the differences real?"),
+        return part(
+            "tests",
+            "Are the differences real?",
             el("p", {"class": "lead"}, text),
         )
-    return el(
-        "section",
-        {"id": "tests", "aria-labelledby": "tests-title"},
-        el("h2", {"id": "tests-title"}, "Are the differences real?"),
+    return part(
+        "tests",
+        "Are the differences real?",
         el(
             "p",
             {"class": "lead"},

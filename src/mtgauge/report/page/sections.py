@@ -10,7 +10,7 @@ from mtgauge.engine.result import MetricResult, Result
 from mtgauge.engine.verdict import Verdict, served
 from mtgauge.errors import MtgaugeError
 from mtgauge.notes import sentence
-from mtgauge.report.page.dom import el
+from mtgauge.report.page.dom import el, part
 from mtgauge.report.page.scores import arrow, colour
 
 _PLACES = (
@@ -33,7 +33,8 @@ def title(result: Result) -> str:
 def header(result: Result, head: str) -> Element:
     systems = len(result.systems)
     size = (
-        f"{result.segments:,} segments, {systems} system{'' if systems == 1 else 's'}, "
+        f"{result.segments:,} segment{'' if result.segments == 1 else 's'}, "
+        f"{systems} system{'' if systems == 1 else 's'}, "
         f"{len(result)} metric{'' if len(result) == 1 else 's'}"
     )
     hidden = {"tests"} if systems < 2 else set()
@@ -95,13 +96,9 @@ def segments(result: Result) -> Element:
             "The texts are not in this result: write it with mtgauge score --json FILE --texts, or "
             "make the report with mtgauge report -s ... -t ...",
         )
-        return el("section", {"id": "segments", "aria-labelledby": "segments-title"},
-                  el("h2", {"id": "segments-title"}, "Segments"), inside)  # fmt: skip
+        return part("segments", "Segments", inside)  # fmt: skip
     explained = len({one.segment for one in result.explained})
-    return el(
-        "section",
-        {"id": "segments", "aria-labelledby": "segments-title"},
-        el("h2", {"id": "segments-title"}, "Segments"),
+    return part("segments", "Segments",
         el("p", {"class": "lead"}, _about_segments(result, explained)),
         el("div", {"id": "browser"}, el("noscript", {}, "Segments need a script, which is part of "
            "this file. Allow scripts for it.")),
@@ -127,10 +124,7 @@ def scatter(result: Result) -> Element | None:
     """The frame of the picture of two metrics, which the script draws."""
     if len(served(result)) < 2 or result.texts is None:
         return None
-    return el(
-        "section",
-        {"id": "pairs", "aria-labelledby": "pairs-title"},
-        el("h2", {"id": "pairs-title"}, "Do the metrics agree?"),
+    return part("pairs", "Do the metrics agree?",
         el("p", {"class": "lead"}, "Each point is one segment of one system under two metrics. "
            "Points far from the others are segments on which the metrics disagree."),
         el("div", {"id": "scatter"}),
@@ -139,10 +133,9 @@ def scatter(result: Result) -> Element | None:
 
 def metrics(result: Result) -> Element:
     """Each metric in a sentence, how far it may be trusted, and its signature."""
-    return el(
-        "section",
-        {"id": "metrics", "aria-labelledby": "metrics-title"},
-        el("h2", {"id": "metrics-title"}, "What the metrics measure"),
+    return part(
+        "metrics",
+        "What the metrics measure",
         el("div", {"class": "panels"}, [_metric(result, m) for m in result.values()]),
     )
 
@@ -187,10 +180,7 @@ def making(result: Result) -> Element:
     rows += [("references", ", ".join(result.files.get("references", [])) or "none")]
     rows += [("resamples", f"{result.resamples:,}, seed {result.seed}")] if result.resamples else []
     rows += [("mtgauge", __version__)]
-    return el(
-        "section",
-        {"id": "making", "aria-labelledby": "making-title"},
-        el("h2", {"id": "making-title"}, "How this was made"),
+    return part("making", "How this was made",
         el("dl", {}, [[el("dt", {}, key), el("dd", {}, value)] for key, value in rows]),
         el("details", {}, el("summary", {}, "Signatures in full"),
            [el("p", {}, el("code", {}, m.signature.full)) for m in result.values()]),
