@@ -65,7 +65,7 @@ mtgauge train export --kind fluency --weights "$out/lm-tuned/fluency.safetensors
 # source not to be mistaken for translations. Runs where GENERATION=2, with da18-out.tsv.gz (learned
 # from) and da18-dev.tsv (watched) of WMT18 out of English in WMT. It ran in three parts, an earlier
 # text and earlier translations in the first (language model 132 and 190 s, encoder 215, 555, 700 and
-# 700 s; the last with --people 576 and judgements of WMT15 and WMT16 beside the others); as one
+# 700 s; the last with --people-rows 576 and judgements of WMT15 and WMT16 beside the others); as one
 # sequence these commands have not run.
 [ "${GENERATION:-1}" = 2 ] || exit 0
 second=$out/second

@@ -11,7 +11,7 @@ import pytest
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.engine import local
+from mtgauge.engine import places
 from mtgauge.engine.local import score
 from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.ready import make_ready
@@ -84,7 +84,7 @@ def same(metric: Metric, a: np.ndarray, b: np.ndarray) -> None:
 def test_same_bits_same_signature_same_notes_in_every_place(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "SHARD", 2)  # three shards, the last of one segment
+    monkeypatch.setattr(places, "SHARD", 2)  # three shards, the last of one segment
     systems = {"good": GOOD, "bad": BAD}
 
     def run(where: Place | None) -> dict[str, Any]:

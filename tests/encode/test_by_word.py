@@ -21,7 +21,7 @@ STRANGE = [
     *"\t\u00a0\u2009\u3000\u200b\u200d\u00ad\u0301\u0308\u00a8\u00b4\ufb01İıΣς½Ⅷ中文한글가각मि์«»—’#▁",
     *("&amp;", "quot;", "<mask>", "[SEP]", "  ", "cats"),
 ]
-PARTS = st.one_of(st.sampled_from([*" ab,.c", *STRANGE]), st.characters())
+PARTS = st.one_of(st.sampled_from([*" ab,.c", *STRANGE]), st.characters(codec="utf-8"))
 TEXTS = st.lists(PARTS, max_size=40).map("".join)
 
 

@@ -198,7 +198,7 @@ def test_students_learn_from_people(tiny_corpus: Path, judged: Coded, tmp_path: 
     people = People.of(*framed(judged), judged, "cpu")
     student = e.Student(Shape(400, 32, 2, 4, 64), 24)
     only = dict.fromkeys(ENCODER_LOSSES["into-english"], 0.0) | {"people": 1.0}
-    tiny = EncoderTraining(steps=40, words=150, warmup=2, rate=3e-3, source_layer=2, people=32,
+    tiny = EncoderTraining(steps=40, words=150, warmup=2, rate=3e-3, source_layer=2, people_rows=32,
                       reference_layers=(2,), teacher_layer=1, weights=only)  # fmt: skip
     losses = e.Losses(corpus, teacher, student, tiny, people=people)
     rows = next(corpus.batches(150, 1))

@@ -123,10 +123,11 @@ def score_corpus(
     watch = checks.Watch(lang, strangers)
     blank: list[np.ndarray] = []
     texts: list[Chunk] = []
+    together = shard_size(metrics.values())
 
     def batches() -> Iterator[Segments]:
         seen = 0
-        for given in corpus.chunks(shard_size(metrics.values())):
+        for given in corpus.chunks(together):
             chunk = given.unescaped() if unescape else given
             if look is not None:
                 look(chunk)  # before anything else: it may be work for another core

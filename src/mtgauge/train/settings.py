@@ -296,7 +296,7 @@ class EncoderTraining(Schedule):
     versions: Annotated[
         int, "of each reference, from untouched to ruined; machine translations counted"
     ] = 4
-    people: Annotated[int, "judged translations per step, where there are any"] = 128
+    people_rows: Annotated[int, "judged translations per step, where there are any"] = 128
     source_layer: int = 5
     reference_layers: tuple[int, ...] = (5,)
     teacher_layer: int = TEACHER_LAYER

@@ -70,7 +70,15 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         _path(parser, "teacher", "weights of the English teacher", nargs="+")
     if name == "encoder":
         add(parser, StudentRun, *STUDENT)
-        add(parser, EncoderTraining, *SCHEDULE, "versions", "directions", "batch_pieces", "people")
+        add(
+            parser,
+            EncoderTraining,
+            *SCHEDULE,
+            "versions",
+            "directions",
+            "batch_pieces",
+            "people_rows",
+        )
     elif name == "sample":
         add(parser, StudentRun, "corpus", "device")
         _path(parser, "start", "the language model: safetensors or .onnx")

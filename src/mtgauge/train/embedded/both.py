@@ -131,7 +131,11 @@ class Losses:
         losses["masked"] = self._masked(source[:quarter], target[:quarter], longest)
         if self.people is not None:
             losses["people"] = people_loss(
-                self.student.encoder, self.people, self.s.people, self.s.source_layer, self.host
+                self.student.encoder,
+                self.people,
+                self.s.people_rows,
+                self.s.source_layer,
+                self.host,
             )
         return losses
 

@@ -158,7 +158,7 @@ class Losses:
         quarter = max(4, len(rows) // 4)
         losses["masked"] = self._masked(source[:quarter], target[:quarter])
         if self.people is not None:
-            judged = self.people.draw(self.s.people, self.rng)
+            judged = self.people.draw(self.s.people_rows, self.rng)
             batch = self.people.texts(judged)
             states = self.student.encoder(batch)[self.s.source_layer]
             losses["people"] = self.people.follow_match(judged, states, batch)
