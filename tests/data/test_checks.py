@@ -181,11 +181,11 @@ def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> Non
     assert "invisible" not in _messages(joined, plain)
 
 
-def said_by(first: str) -> Callable[[Sequence[str], Language], list[str]]:
+def said_by(first: str) -> Callable[[Sequence[str], Language], checks.Strangers]:
     """A stand-in for language identification: texts that begin like this are French."""
 
-    def stranger(texts: Sequence[str], expected: Language) -> list[str]:
-        return ["fr" if text.startswith(first) else "" for text in texts]
+    def stranger(texts: Sequence[str], expected: Language) -> checks.Strangers:
+        return lambda: ["fr" if text.startswith(first) else "" for text in texts]
 
     return stranger
 
@@ -207,9 +207,9 @@ def test_much_text_in_another_language_is_told_for_each_side() -> None:
 def test_a_few_foreign_lines_are_not_told_and_few_lines_are_identified() -> None:
     asked: list[int] = []
 
-    def stranger(texts: Sequence[str], expected: Language) -> list[str]:
+    def stranger(texts: Sequence[str], expected: Language) -> checks.Strangers:
         asked.append(len(texts))
-        return ["fr"] + [""] * (len(texts) - 1)
+        return lambda: ["fr"] + [""] * (len(texts) - 1)
 
     watch = checks.Watch("de-en", stranger)
     for _ in range(20):

@@ -28,14 +28,14 @@ def corpus() -> Corpus:
     return Corpus.from_lists({"good": good, "bad": bad}, sources, good)
 
 
-def score(corpus: Corpus, look):
-    return score_corpus(corpus, ["chrf"], "de-en", keep=True, look=look)
+def score(corpus: Corpus, beside):
+    return score_corpus(corpus, ["chrf"], "de-en", keep=True, beside=beside)
 
 
 def test_the_same_flags(corpus, monkeypatch) -> None:
     monkeypatch.setattr(aside, "cores", lambda: 2)
     with Aside("de-en", USUAL) as watching:
-        result = watching.tell(score(corpus, watching.look))
+        result = watching.tell(score(corpus, watching))
     assert result.flags == flags.find(corpus, "de-en")
     kinds = {flag.kind for row in result.flags["bad"] for flag in row}
     assert kinds == {"empty", "copy", "lost-numbers", "invented-number"}
@@ -48,7 +48,7 @@ def test_the_same_flags(corpus, monkeypatch) -> None:
 def test_without_a_second_core_nothing_is_told(corpus, monkeypatch) -> None:
     monkeypatch.setattr(aside, "cores", lambda: 1)
     with Aside("de-en", USUAL) as watching:
-        result = watching.tell(score(corpus, watching.look))
+        result = watching.tell(score(corpus, watching))
     assert result.flags == {}
     assert result.contrast is None
     assert looked_into(result, 0).flags == flags.find(corpus, "de-en")
@@ -62,7 +62,7 @@ def test_a_process_that_dies_is_stood_in_for(corpus, monkeypatch) -> None:
     monkeypatch.setattr(aside, "cores", lambda: 2)
     monkeypatch.setattr(ProcessWorker, "ask", die)
     with Aside("de-en", USUAL) as watching:
-        result = watching.tell(score(corpus, watching.look))
+        result = watching.tell(score(corpus, watching))
     assert result.flags == {}
 
 
@@ -84,7 +84,7 @@ def test_the_page_is_the_same(monkeypatch) -> None:
     corpus = Corpus.from_lists(systems, sources, references)
     monkeypatch.setattr(aside, "cores", lambda: 2)
     with Aside("de-en", USUAL) as watching:
-        beside = watching.tell(score(corpus, watching.look))
+        beside = watching.tell(score(corpus, watching))
     assert beside.flags
     assert beside.contrast is not None
     alone = looked_into(score(corpus, None), 3)

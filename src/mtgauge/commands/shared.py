@@ -10,12 +10,12 @@ from pathlib import Path
 
 from mtgauge import registry
 from mtgauge.data import checks, foreign, testsets
-from mtgauge.data.corpus import Chunk, Corpus
+from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder, write
 from mtgauge.engine.aside import Aside
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.inside import kinds_beside, looked_into
-from mtgauge.engine.local import score_corpus
+from mtgauge.engine.local import Beside, score_corpus
 from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
@@ -116,7 +116,7 @@ def score_files(
             return score_open(args, corpus, specs, foreign_scores, how, keep=keep)
         kinds = kinds_beside(registry.split_spec(spec)[0] for spec in specs)
         with Aside(args.lang, kinds) as aside:
-            found = score_open(args, corpus, specs, foreign_scores, how, keep=True, look=aside.look)
+            found = score_open(args, corpus, specs, foreign_scores, how, keep=True, beside=aside)
             return aside.tell(found)
 
 
@@ -128,7 +128,7 @@ def score_open(
     how: Comparing,
     *,
     keep: bool = False,
-    look: Callable[[Chunk], object] | None = None,
+    beside: Beside | None = None,
 ) -> Result:
     """Score a corpus as the options say, where they say."""
     with running(args, "segments") as (place, advance):
@@ -144,7 +144,7 @@ def score_open(
             lower=args.lower,
             keep=keep,
             place=place,
-            look=look,
+            beside=beside,
         )
     if place.remark() and not args.quiet:
         print(f"place      {place.remark()}", file=sys.stderr)

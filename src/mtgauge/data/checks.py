@@ -221,6 +221,9 @@ class Side:
         return self.decomposed / max(self.accented, 1)
 
 
+Strangers = Callable[[], Sequence[str]]  # of some lines, once they are wanted
+
+
 @dataclass
 class Watch:
     """Counts suspicions as chunks stream by; `messages` tells them in plain sentences.
@@ -228,17 +231,19 @@ class Watch:
     The habits (tokenised, lower-cased) are judged on the first `sample` segments of each stream:
     a habit is a property of a file, and the rest of a million lines need not be looked at. The same
     holds for the language, which costs more to tell: `stranger` is given some lines of each stream
-    and the language they should be in, and returns the language that each is in instead, or "".
+    and the language they should be in; what it returns is called when the languages are wanted, and
+    gives the language that each line is in instead, or "".
     """
 
     lang: str | None = None
-    stranger: Callable[[Sequence[str], Language], Sequence[str]] | None = None
+    stranger: Callable[[Sequence[str], Language], Strangers] | None = None
     sample: int = 2000
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     sides: dict[str, Side] = field(default_factory=dict)
     seen: int = 0
     copied: Counter[str] = field(default_factory=Counter)  # lines equal to a reference
-    languages: dict[str, Counter[str]] = field(default_factory=dict)  # seen; "": as expected
+    asked: dict[str, list[Strangers]] = field(default_factory=dict)
+    identified: Counter[str] = field(default_factory=Counter)  # lines whose language is asked for
     together: Together = field(default_factory=Together)
 
     def __post_init__(self) -> None:
@@ -283,11 +288,15 @@ class Watch:
 
     def _identify(self, name: str, texts: Sequence[str], expected: Language) -> None:
         """Ask for the language of some lines, spread over the chunk."""
-        counter = self.languages.setdefault(name, Counter())
-        if self.stranger is None or counter.total() >= _MOST_IDENTIFIED:
+        if self.stranger is None or self.identified[name] >= _MOST_IDENTIFIED:
             return
         some = [text for text in texts[:: -(-len(texts) // _IDENTIFIED)] if not is_blank(text)]
-        counter.update(self.stranger(some, expected))
+        self.identified[name] += len(some)
+        self.asked.setdefault(name, []).append(self.stranger(some, expected))
+
+    def languages(self, name: str) -> Counter[str]:
+        """The languages that lines of a side are in; "": as expected."""
+        return Counter(code for answer in self.asked.get(name, ()) for code in answer())
 
     def _count(
         self, counter: Counter[str], texts: Sequence[str], sources: Sequence[str] | None
@@ -308,7 +317,7 @@ class Watch:
 
     def notes(self, system: str) -> dict[str, int]:
         """Counts of one system that are not zero, for the JSON."""
-        seen = self.languages.get(system, Counter())
+        seen = self.languages(system)
         counts = {**self.counts.get(system, {}), "language": seen.total() - seen[""]}
         return {key: n for key, n in counts.items() if n}
 
@@ -330,7 +339,8 @@ class Watch:
     def _in_other_languages(self) -> list[str]:
         """Sides of which a large share is in another language than was said."""
         lines = []
-        for name, counter in self.languages.items():
+        for name in self.asked:
+            counter = self.languages(name)
             foreign = counter.total() - counter[""]
             if self._pair is None or not foreign or foreign < _MUCH * counter.total():
                 continue

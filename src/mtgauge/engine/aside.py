@@ -1,7 +1,7 @@
 """Warnings and phrases of a run, looked for in a second process while this one scores.
 
     with Aside("de-en", USUAL) as aside:
-        result = score_corpus(corpus, specs, "de-en", keep=True, look=aside.look)
+        result = score_corpus(corpus, specs, "de-en", keep=True, beside=aside)
         result = aside.tell(result)          # with flags and contrast, if they were looked for
 
 Neither needs the other, and a machine has more than one core: with surface metrics, this takes
@@ -12,11 +12,14 @@ ended early.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Self
 
+from mtgauge.data.checks import Strangers
+from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.contrast import Contrast
@@ -27,6 +30,7 @@ from mtgauge.engine.processes import ProcessWorker
 from mtgauge.engine.result import Result
 from mtgauge.engine.worker import Message
 from mtgauge.errors import ResourceError
+from mtgauge.text import untranslated
 
 
 class Aside:
@@ -59,6 +63,22 @@ class Aside:
             firsts = None if rows is None else [row[0] if row else "" for row in rows]
             texts = {"sources": chunk.sources, "references": firsts, "systems": chunk.systems}
             self._ask({"look": self._about | texts})
+
+    def strangers(self, texts: Sequence[str], expected: Language) -> Strangers:
+        """Have the languages of some lines told, here where there is no second process."""
+        if self._thread is None:
+            return untranslated.ask_strangers(texts, expected)
+        question = {"strangers": {"texts": list(texts), "lang": str(expected)}}
+        asked = self._thread.submit(self._worker.ask, question)
+
+        def answer() -> Sequence[str]:
+            with suppress(Died):
+                told = asked.result()
+                if "strangers" in told:
+                    return list(told["strangers"])
+            return untranslated.strangers(texts, expected)
+
+        return answer
 
     def tell(self, result: Result) -> Result:
         """The result with what was found, once all of it is."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from mtgauge import registry
 from mtgauge.data import checks, foreign
+from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
@@ -33,10 +34,18 @@ from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.paired import FEWEST
-from mtgauge.text.untranslated import strangers
+from mtgauge.text.untranslated import ask_strangers
 
 Empty = Literal["worst", "skip", "error"]
 UNESCAPED = {"texts": "unescaped"}  # a fact of signatures
+
+
+class Beside(Protocol):
+    """What looks at texts while they are scored (`aside.Aside`)."""
+
+    def look(self, chunk: Chunk) -> object: ...
+
+    def strangers(self, texts: Sequence[str], expected: Language) -> checks.Strangers: ...
 
 
 def score(
@@ -92,12 +101,12 @@ def score_corpus(
     lower: Collection[str] = (),
     keep: bool = False,
     place: Place | None = None,
-    look: Callable[[Chunk], object] | None = None,
+    beside: Beside | None = None,
 ) -> Result:
     """What `score` and the command line share.
 
-    `keep` keeps the texts and scores groups of segments: what a report is made of. `look` is
-    shown each chunk before it is scored.
+    `keep` keeps the texts and scores groups of segments: what a report is made of. `beside`
+    is shown each chunk before it is scored, and asked for the languages of some lines.
     """
     how = how or Comparing()
     names = tuple(corpus.systems)
@@ -120,7 +129,7 @@ def score_corpus(
     foreign_metrics = {
         one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought
     }
-    watch = checks.Watch(lang, strangers)
+    watch = checks.Watch(lang, ask_strangers if beside is None else beside.strangers)
     blank: list[np.ndarray] = []
     texts: list[Chunk] = []
     together = shard_size(metrics.values())
@@ -129,8 +138,8 @@ def score_corpus(
         seen = 0
         for given in corpus.chunks(together):
             chunk = given.unescaped() if unescape else given
-            if look is not None:
-                look(chunk)  # before anything else: it may be work for another core
+            if beside is not None:
+                beside.look(chunk)  # before anything else: it may be work for another core
             watch.look(given.systems, given.sources, given.references)
             blank.append(_blank(chunk, empty, corpus, seen))
             if keep:

@@ -5,6 +5,7 @@ Questions and answers are plain dictionaries (no object of ours travels, nothing
     {"open": [order, ...], "settings": {...}}   ->  {"about": {...}}        metrics made ready
     {"batch": {"hypotheses": [...], ...}}       ->  {"tables": {...}, "notes": {...}, "memory": 812}
     {"look": {"sources": [...], "systems": ...}} -> {"flags": {"system": [[flag, ...], ...]}}
+    {"strangers": {"texts": [...], "lang": "en"}} -> {"strangers": ["fr", "", ...]}
     {"contrast": "baseline"}                    ->  {"contrast": {...}}     of all looked at
     anything that fails                         ->  {"fault": "InputError", "message": "..."}
 
@@ -30,6 +31,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk
 from mtgauge.data.segments import Segments
 from mtgauge.engine.contrast import Counted
@@ -38,6 +40,7 @@ from mtgauge.engine.places import Tables, scored
 from mtgauge.engine.ready import Order, Ready
 from mtgauge.errors import as_error
 from mtgauge.metric import Task
+from mtgauge.text.untranslated import strangers
 
 Message = dict[str, Any]
 MARK = b"\x1e"  # begins every message: the record separator of ASCII
@@ -56,6 +59,9 @@ class Worker:
         try:
             if "look" in question:
                 return self._look(**question["look"])
+            if "strangers" in question:
+                texts, lang = question["strangers"]["texts"], question["strangers"]["lang"]
+                return {"strangers": strangers(texts, Language.parse(lang))}
             if "contrast" in question:
                 assert self._counted is not None
                 return {"contrast": self._counted.contrast(question["contrast"]).to_dict()}

@@ -31,7 +31,7 @@ target's language with a third one are not seen; neither are Simplified for Trad
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -130,6 +130,12 @@ def strangers(texts: Sequence[str], expected: Language) -> list[str]:
     candidates = [code for code in language.known() if len(code) == 2 and code != expected.base]
     seen = iter(language.identify(rest, candidates) if rest else ())
     return [next(seen) if is_one else "" for is_one in foreign]
+
+
+def ask_strangers(texts: Sequence[str], expected: Language) -> Callable[[], list[str]]:
+    """`strangers` in the form of an answer that is fetched later; this one is there at once."""
+    found = strangers(texts, expected)
+    return lambda: found
 
 
 class _Copy(NamedTuple):
