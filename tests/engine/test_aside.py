@@ -83,10 +83,11 @@ def test_the_page_is_the_same(monkeypatch) -> None:
     references = [t or "Nobody came." for t in first]
     corpus = Corpus.from_lists(systems, sources, references)
     monkeypatch.setattr(aside, "cores", lambda: 2)
-    with Aside("de-en", USUAL) as watching:
+    with Aside("de-en", USUAL, 3) as watching:
         beside = watching.tell(score(corpus, watching))
     assert beside.flags
     assert beside.contrast is not None
+    assert beside.explained
     alone = looked_into(score(corpus, None), 3)
     assert render(looked_into(beside, 3)) == render(alone)
     assert {flag.kind for row in alone.flags["new"] for flag in row} == set(USUAL)

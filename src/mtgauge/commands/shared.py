@@ -87,6 +87,13 @@ def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> N
     add_run_options(parser)
 
 
+def _count(text: str) -> int:
+    """A number of things, for argparse."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not 0 or more")
+    return int(text)
+
+
 def add_page_options(parser: argparse.ArgumentParser) -> None:
     """Options of commands that can write the report."""
     parser.add_argument(
@@ -95,7 +102,7 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
         "file with the group of each line",
     )  # fmt: skip
     parser.add_argument(
-        "--explain", type=int, metavar="N",
+        "--explain", type=_count, metavar="N",
         help="explain so many segments in the report (default: one in a hundred, 5 to 50)",
     )  # fmt: skip
 
@@ -115,7 +122,7 @@ def score_files(
         if not page:
             return score_open(args, corpus, specs, foreign_scores, how, keep=keep)
         kinds = kinds_beside(registry.split_spec(spec)[0] for spec in specs)
-        with Aside(args.lang, kinds) as aside:
+        with Aside(args.lang, kinds, args.explain) as aside:
             found = score_open(args, corpus, specs, foreign_scores, how, keep=True, beside=aside)
             return aside.tell(found)
 
@@ -160,8 +167,6 @@ def write_page(result: Result, path: Path, explain: int | None, title: str | Non
     """Write the report of a result."""
     from mtgauge.report.page import render
 
-    if explain is not None and explain < 0:
-        raise UsageError("--explain is 0 or more.")
     write(path, render(looked_into(result, explain), title=title))
 
 

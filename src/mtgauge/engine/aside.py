@@ -24,6 +24,7 @@ from mtgauge.data.corpus import Chunk
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flag, Flags
+from mtgauge.engine.inside import explained
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.pool import Died
 from mtgauge.engine.processes import ProcessWorker
@@ -34,10 +35,16 @@ from mtgauge.text import untranslated
 
 
 class Aside:
-    """Looks for warnings of these kinds, and counts words, in the chunks it is shown."""
+    """Looks for warnings of these kinds, and counts words, in the chunks it is shown.
 
-    def __init__(self, lang: str | None, kinds: tuple[str, ...]) -> None:
+    `explain` is how many segments the report will explain (`inside.explained`).
+    """
+
+    def __init__(
+        self, lang: str | None, kinds: tuple[str, ...], explain: int | None = None
+    ) -> None:
         self._about = {"lang": lang, "kinds": list(kinds)}
+        self._explain = explain
         self._thread: ThreadPoolExecutor | None = None  # waits for the process
         self._worker = ProcessWorker(threads=1)
         self._answers: list[Future[Message]] = []
@@ -79,6 +86,10 @@ class Aside:
             return untranslated.strangers(texts, expected)
 
         return answer
+
+    def meanwhile(self, result: Result) -> Result:
+        """The result with its explanations, made while the second process is still looking."""
+        return result if self._thread is None else explained(result, self._explain)
 
     def tell(self, result: Result) -> Result:
         """The result with what was found, once all of it is."""

@@ -45,7 +45,7 @@ def kinds_beside(metrics: Iterable[str]) -> tuple[Kind, ...]:
 def looked_into(result: Result, explain: int | None = None) -> Result:
     """The result with warnings, phrases and explanations of so many segments; needs its texts.
 
-    Warnings and phrases that it has already (`aside.py`) are kept.
+    What it has already (`aside.py`) is kept.
     """
     texts = result.texts
     if texts is None:
@@ -56,9 +56,14 @@ def looked_into(result: Result, explain: int | None = None) -> Result:
     if not flags:
         finder = Finder(result.lang, kinds_beside(metric.name for metric in result.values()))
         flags = finder.look_at_all(texts.parts(SHARD))
+    found = result if result.explained else explained(result, explain)
+    return replace(found, flags=flags, contrast=contrast)
+
+
+def explained(result: Result, explain: int | None = None) -> Result:
+    """The result with explanations of so many segments, or of as many as `how_many` says."""
     n = how_many(result.segments) if explain is None else explain
-    explained = tuple(_explanations(result, _ready(result), n))
-    return replace(result, flags=flags, contrast=contrast, explained=explained)
+    return replace(result, explained=tuple(_explanations(result, _ready(result), n)))
 
 
 def _ready(result: Result) -> Mapping[str, Ready]:

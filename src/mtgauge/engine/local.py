@@ -47,6 +47,10 @@ class Beside(Protocol):
 
     def strangers(self, texts: Sequence[str], expected: Language) -> checks.Strangers: ...
 
+    def meanwhile(self, result: Result) -> Result:
+        """What can be done with the result before the answers are waited for."""
+        ...
+
 
 def score(
     hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
@@ -175,19 +179,20 @@ def score_corpus(
         names,
         n,
         lang,
-        tuple(watch.messages(unescaped=unescape)),
-        {name: watch.notes(name) for name in names},
-        baseline,
-        how.seed,
-        RESAMPLES if how.ci else 0,
-        corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
-        _untested(names, how, n if documents is None else len(set(documents))),
+        baseline=baseline,
+        seed=how.seed,
+        resamples=RESAMPLES if how.ci else 0,
+        files=corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
+        untested=_untested(names, how, n if documents is None else len(set(documents))),
     )
-    if not keep:
-        return result
-    kept = Chunk.joined(texts)
-    slices = by_segments(metrics | foreign_metrics, tables, kept, ~skipped, lang)
-    return replace(result, texts=kept, slices=tuple(slices))
+    if keep:
+        kept = Chunk.joined(texts)
+        slices = by_segments(metrics | foreign_metrics, tables, kept, ~skipped, lang)
+        result = replace(result, texts=kept, slices=tuple(slices))
+    if beside is not None:
+        result = beside.meanwhile(result)
+    warnings = tuple(watch.messages(unescaped=unescape))
+    return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
 
 def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
@@ -252,7 +257,7 @@ def _add_counts(
     names: tuple[str, ...],
     skipped: np.ndarray,
 ) -> None:
-    blank = sum(watch.notes(name).get("empty", 0) for name in names)
+    blank = sum(watch.counts[name]["empty"] for name in names)
     for result in results.values():
         result.notes["empty"] = blank
         result.notes.setdefault("truncated", 0)
