@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--cost", type=float, default=3300, help="us of a core per pair")
     parser.add_argument("--driver", type=float, default=30_000, help="records per second")
     parser.add_argument(
-        "--gpu", type=float, default=3372, help="pairs per second (bench/contextual_gpu.py)"
+        "--gpu", type=float, default=26_022, help="pairs per second (bench/contextual_gpu.py)"
     )
     parser.add_argument("--mtbf", type=float, default=1000, help="hours between failures of a node")
     args = parser.parse_args()
