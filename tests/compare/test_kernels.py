@@ -140,7 +140,7 @@ def test_too_little_memory_is_an_error_not_a_crash(monkeypatch: pytest.MonkeyPat
         def all_edits(self, *arguments: object) -> int:
             return 1
 
-    monkeypatch.setattr(kernels, "_library", Full)
+    monkeypatch.setattr(kernels, "_library", lambda short_rows: Full())
     with pytest.raises(MemoryError):
         all_edits(np.arange(4), np.array([0, 2, 4]), np.array([0]), np.array([1]))
 

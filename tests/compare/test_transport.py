@@ -150,6 +150,25 @@ def test_equals_pot_on_large_problems() -> None:
         assert transport([c], [(a, b)]).cost[0] == pytest.approx(ot.emd2(a, b, c), rel=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["points", "ties", "identical", "negative"])
+@pytest.mark.parametrize(("n", "m"), [(120, 110), (90, 135), (96, 64)])
+def test_mass_moved_in_units_is_optimal(n: int, m: int, kind: str) -> None:
+    """Large enough for phases, with masses that are equal, alike and unlike: a proof of each."""
+    rng = np.random.default_rng(n)
+    c = costs(rng, kind, n, m)
+    alike = [rng.uniform(0.7, 1.3, size) for size in (n, m)]
+    unlike = [rng.gamma(1.0, size=size) for size in (n, m)]
+    for a, b in ((np.ones(n), np.ones(m)), alike, unlike, (np.ones(n), unlike[1])):
+        a, b = a / a.sum(), b / b.sum()
+        found = transport([c], [(a, b)], flow=True)
+        assert found.flow is not None
+        assert found.duals is not None
+        np.testing.assert_allclose(found.flow[0].sum(axis=1), a, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.flow[0].sum(axis=0), b, rtol=0, atol=1e-12)
+        scale = float(np.abs(found.flow[0] * c).sum() + np.abs(c).max())
+        assert 0 <= exact_gap(c, found.flow[0], *found.duals[0]) <= Fraction(1e-12 * scale)
+
+
 def test_equals_pyemd_within_its_rounding() -> None:
     from pyemd import emd
 

@@ -47,6 +47,24 @@ INLINE double sum_of_eight(eight lanes) {
     return quarters[0][0] + quarters[0][1];
 }
 
+/* The sums of as many as a tile has columns: four at a time share their last steps. */
+INLINE void sums_of_eights(const eight lanes[TILE_COLS], double out[TILE_COLS]) {
+#if TILE_COLS == 4 && VECTOR == 64
+    __m256d halves[4];
+    for (int c = 0; c < 4; c++)
+        halves[c] = _mm512_castpd512_pd256((__m512d)lanes[c])
+                    + _mm512_extractf64x4_pd((__m512d)lanes[c], 1);
+    __m256d first = _mm256_permute2f128_pd(halves[0], halves[2], 0x20)
+                    + _mm256_permute2f128_pd(halves[0], halves[2], 0x31);
+    __m256d second = _mm256_permute2f128_pd(halves[1], halves[3], 0x20)
+                     + _mm256_permute2f128_pd(halves[1], halves[3], 0x31);
+    _mm256_storeu_pd(out, _mm256_hadd_pd(first, second));
+#else
+    for (int c = 0; c < TILE_COLS; c++)
+        out[c] = sum_of_eight(lanes[c]);
+#endif
+}
+
 #define REAL float
 #define NAMED(name) name##_float
 #include "tiles_of.h"

@@ -11,15 +11,22 @@
    the rows that feed it; the potentials move by the distances found, and the path is filled.
 
    Masses are whole numbers, so no dust of rounding is ever carried around: a row is empty or it is
-   not. Costs are double precision. Rows are padded to whole vectors with infinite cost. */
+   not. They are moved in large units first, only the rest in ones (Edmonds and Karp's scaling): were
+   a row split as soon as a column can take a part of it, most paths would take back such a splinter
+   and end their search after moving next to nothing. With 500 rows of 49 and 490 columns of 50 the
+   unit is 49, the first phase an assignment, and the second needs 50 searches, not 800. Costs are double precision. Rows are padded to whole vectors with infinite cost. */
 
 #include "lanes.h"
+
+#define LARGE 80 /* rows from which on unlike masses are moved in phases, */
+#define PHASES 4 /* and how many come before that of ones */
 
 /* One problem, and the room to solve it in. */
 typedef struct {
     int64_t n, m, width;     /* rows, columns, columns with padding */
     double *c;               /* (n, width) costs */
     int64_t *left, *right;   /* (n), (width) masses that are still to be moved */
+    int64_t unit, wanting;   /* mass is moved in multiples of it; columns that want one at least */
     int64_t *feeders, *sent; /* (m, n) the rows that feed each column, and how much they send */
     int64_t *degree;         /* (m) how many they are */
     double *u, *v;           /* (n), (width) potentials */
@@ -63,7 +70,7 @@ INLINE void take_back(problem *p, int64_t i, int64_t j, int64_t mass) {
 }
 
 /* Fill the path found from the row `source` to the column `sink`; whether its source or one of the
-   flows that it takes back is used up, which ends the search. */
+   flows that it takes back is used up, or no column wants more, which ends the search. */
 static int fill_path(problem *p, int64_t source, int64_t sink) {
     int64_t room = p->left[source]; /* the least flow that the path takes back from a row */
     for (int64_t i = p->via[sink]; i != source; i = p->via[p->row_via[i]]) {
@@ -71,8 +78,10 @@ static int fill_path(problem *p, int64_t source, int64_t sink) {
         room = smaller(room, p->sent[j * p->n + place_of(p, i, j)]);
     }
     int64_t mass = smaller(room, p->right[sink]);
+    mass -= mass % p->unit;
     p->left[source] -= mass;
     p->right[sink] -= mass;
+    p->wanting -= p->right[sink] < p->unit;
     for (int64_t j = sink;;) {
         int64_t i = p->via[j];
         feed(p, i, j, mass);
@@ -81,7 +90,7 @@ static int fill_path(problem *p, int64_t source, int64_t sink) {
         j = p->row_via[i];
         take_back(p, i, j, mass);
     }
-    return mass == room;
+    return room - mass < p->unit || p->wanting == 0;
 }
 
 /* Distances over the row i, whose own is base + u_i: where they are shorter than those found so far
@@ -135,7 +144,7 @@ static void search_from(problem *p, int64_t source, int64_t search) {
         int64_t sink = 0;
         while (p->near[sink] != least)
             sink++;
-        if (p->right[sink] > 0 && fill_path(p, source, sink))
+        if (p->right[sink] >= p->unit && fill_path(p, source, sink))
             break;
         /* the column is full, but the tree still stands: the search goes on */
         p->cols[n_cols++] = sink;
@@ -183,9 +192,10 @@ static void start(problem *p) {
         double least = least_lane(lanes);
         p->seen[i] = -1;
         p->u[i] = least;
-        for (int64_t j = 0; j < p->m && p->left[i] > 0; j++)
-            if (p->right[j] > 0 && c[j] - p->v[j] <= least) {
+        for (int64_t j = 0; j < p->m && p->left[i] >= p->unit; j++)
+            if (p->right[j] >= p->unit && c[j] - p->v[j] <= least) {
                 int64_t mass = smaller(p->left[i], p->right[j]);
+                mass -= mass % p->unit;
                 p->left[i] -= mass;
                 p->right[j] -= mass;
                 feed(p, i, j, mass);
@@ -193,12 +203,43 @@ static void start(problem *p) {
     }
 }
 
+/* The unit of the first phase: a row's mass where rows are alike. Otherwise a power of two, about
+   the greatest mass; in small problems 1, since phases would cost more than they save. */
+static int64_t first_unit(const problem *p) {
+    int64_t least = p->left[0], most = 1, most_right = 1, unit = 1;
+    for (int64_t i = 0; i < p->n; i++) {
+        least = smaller(least, p->left[i]);
+        most = larger(most, p->left[i]);
+    }
+    if (most / 2 < least)
+        return least;
+    for (int64_t j = 0; j < p->m; j++)
+        most_right = larger(most_right, p->right[j]);
+    while (p->n >= LARGE && unit <= smaller(most, most_right) / 2)
+        unit *= 2;
+    return unit;
+}
+
+/* The unit after this one has to divide it, so that all flows are multiples of the unit in use. */
+INLINE int64_t next_unit(int64_t unit, int64_t phase) {
+    return unit % 4 == 0 && phase < PHASES ? unit / 4 : 1;
+}
+
 static void solve(problem *p) {
+    p->unit = first_unit(p);
     start(p);
     int64_t search = 0;
-    for (int64_t source = 0; source < p->n; source++)
-        while (p->left[source] > 0)
-            search_from(p, source, ++search);
+    for (int64_t phase = 1;; phase++) {
+        p->wanting = 0;
+        for (int64_t j = 0; j < p->m; j++)
+            p->wanting += p->right[j] >= p->unit;
+        for (int64_t source = 0; source < p->n; source++)
+            while (p->left[source] >= p->unit && p->wanting > 0)
+                search_from(p, source, ++search);
+        if (p->unit == 1)
+            return;
+        p->unit = next_unit(p->unit, phase);
+    }
 }
 
 /* Which of the points have mass, and how much; returns their number. */
