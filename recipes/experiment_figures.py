@@ -87,8 +87,8 @@ def _ranked() -> list[str]:
         grid.append([f"{name}: {text}", f"{own[0]:.3f}", std, f"{own[1]:.3f}", bleu])
     return [
         "Table VIII, three translations in the order that people give them; sentBLEU puts the",
-        "second one first, in print and here. The printed numbers are of the paper's sentences; ours",
-        "were picked from nine because they show the same: an illustration, no evidence.",
+        "second one first, in print and here. The printed numbers are of the paper's sentences;",
+        "ours were picked from nine because they show the same: an illustration, no evidence.",
         "",
         draw(grid, "markdown"),
     ]
