@@ -159,9 +159,10 @@ def show_growth(folder: Path, args: argparse.Namespace) -> None:
         found = measure("stream", lay(folder, size), [METRIC], args.workers)
         each = found["used"] / size * 1e6
         first = first or each
+        worker = f", worker {found['worker']:,}" if args.workers else ""
         print(
             f"{size:10,d} pairs {each:9.1f} us of processor per pair ({each / first:.3f} of the "
-            f"first), {size / found['seconds']:,.0f} pairs/s, peak {found['peak']:,} MiB" + (f", worker {found['worker']:,}" * bool(args.workers))
+            f"first), {size / found['seconds']:,.0f} pairs/s, peak {found['peak']:,} MiB{worker}"
         )
         size *= 10
 

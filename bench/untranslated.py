@@ -56,7 +56,7 @@ def wmt(folder: Path, year: int) -> dict[str, Rows]:
         pairs = [(row[0], html.unescape(html.unescape(row[1]))) for row in rows]
         found[file.name.split(".")[0]] = _filled(pairs)
     if not found:
-        raise SystemExit(f"{folder} has no wmt/wmt{year}/*.tsv.gz: --data names the folder above wmt.")
+        raise SystemExit(f"{folder} has no wmt/wmt{year}/*.tsv.gz: --data is the folder above wmt.")
     return found
 
 
