@@ -43,8 +43,8 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} segments have a side without a known word and were compared by the words both share.",
     ),
     "no_entities": (
-        "{n} source names nothing that could be lost: the segment has no score.",
-        "{n} sources name nothing that could be lost: the segments have no score.",
+        "{n} segment has a source that names nothing that could be lost, and so no score.",
+        "{n} segments have a source that names nothing that could be lost, and so no score.",
     ),
     "untokenised": (
         "{n} translation does not look tokenised; tokenize=13a splits punctuation off.",

@@ -16,6 +16,7 @@ import mtgauge
 from mtgauge.engine import trust
 from mtgauge.engine.ready import make_ready
 from mtgauge.engine.trust import Differences, Trust, key, known, slope, slope_interval
+from mtgauge.engine.verdict import verdict
 from mtgauge.metric import Task
 from mtgauge.report.trust import trust_lines
 
@@ -80,28 +81,40 @@ def test_a_pair_without_figures_has_those_of_its_direction(monkeypatch) -> None:
     assert known(signature("chrf"), None) is None
 
 
+def two_systems(segments: int):
+    right = [f"The dog number {i} barks." for i in range(segments)]
+    wrong = [text.replace("barks", "sings") for text in right]
+    systems = {"old": wrong, "new": right}
+    return mtgauge.score(systems, references=right, metrics=["chrf", "wer"], lang="de-en")
+
+
 def test_a_result_says_how_far_to_trust_it(monkeypatch) -> None:
     monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
-    right = [f"The dog number {i} barks." for i in range(8)]
-    wrong = [text.replace("barks", "sings") for text in right]
-    result = mtgauge.score(
-        {"old": wrong, "new": right},
-        references=right,
-        metrics=["chrf", "wer"],
-        lang="de-en",
-    )
+    result = two_systems(trust.ENOUGH)
     lines = "\n".join(trust_lines(result))
     assert "r = 0.45 with people on 500 segments" in lines
     assert "orders 80% of 120 system pairs as people do, WMT18" in lines
     assert "new is +" in lines
-    assert "people prefer the same system in more than 99% of such pairs" in lines
+    assert "people prefer the same system in more than 99% of such pairs\n" in lines
     assert "wer: nothing is known of these settings for de-en" in lines
     content = result.to_dict()["metrics"]
     assert content[0]["trust"]["pearson"] == 0.45
     assert 0.5 < content[0]["systems"]["new"]["versus"]["people_agree"]["share"] <= 1
     assert content[1]["trust"] is None
-    silent = mtgauge.score(right, references=right, metrics=["chrf"])
+    silent = mtgauge.score(["The dog barks."], references=["The dog barks."], metrics=["chrf"])
     assert "say the language pair" in trust_lines(silent)[0]
+
+
+def test_few_segments_get_no_chance_that_people_agree(monkeypatch) -> None:
+    """A great difference of a few sentences says little of two systems."""
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
+    result = two_systems(trust.ENOUGH - 1)
+    lines = "\n".join(trust_lines(result))
+    assert "chrf: whether people see a difference takes 100 segments to say" in lines
+    assert "people prefer" not in lines
+    assert "people_agree" not in result.to_dict()["metrics"][0]["systems"]["new"]["versus"]
+    assert mtgauge.compare(result).differences[0].people_agree is None
+    assert any("takes 100 segments" in sentence for sentence in verdict(result).sentences)
 
 
 def test_the_readme_shows_both_directions_as_measured() -> None:

@@ -86,9 +86,8 @@ def _difference(result: Result, spec: str, first: str, second: str) -> Differenc
         p = float(metric.tests.adjusted[names.index(first), names.index(second)])
         if p < ALPHA and a != b:
             better = second if (b > a) == metric.higher_is_better else first
-    known = metric.trust is not None and not np.isnan(metric.trust.slope) and not np.isnan(b - a)
-    people = metric.trust.chance_to_agree(b - a)[0] if metric.trust and known else None
-    return Difference(spec, a, b, b - a, p, better, people)
+    people = metric.agreement(second, first)
+    return Difference(spec, a, b, b - a, p, better, people[0] if people else None)
 
 
 def _of_two(slices: Slices, first: str, second: str) -> Slices:

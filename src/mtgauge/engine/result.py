@@ -24,7 +24,7 @@ from mtgauge.data.corpus import Chunk
 from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flags
 from mtgauge.engine.slices import Slices
-from mtgauge.engine.trust import Trust
+from mtgauge.engine.trust import ENOUGH, Trust
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import Explanation, FloatArray
 from mtgauge.signature import Signature
@@ -72,14 +72,19 @@ class MetricResult(Mapping[str, SystemScore]):
     tests: Pairwise | None = None  # all pairs of systems, in the order of `systems`
     trust: Trust | None = None  # what is known of these settings for this language pair
 
-    def agreement(self, system: str) -> tuple[float, float, float] | None:
-        """How often people preferred the same of two systems that differ by as much as this one
-        and the baseline, with its 95 % interval; None where nothing is known."""
-        versus = self[system].versus
-        if versus is None or self.trust is None or math.isnan(self.trust.slope):
+    @property
+    def knows_people(self) -> bool:
+        """Whether it is known how often people agree with a difference of this metric."""
+        return self.trust is not None and not math.isnan(self.trust.slope)
+
+    def agreement(self, system: str, other: str) -> tuple[float, float, float] | None:
+        """How often people preferred the same of two systems that differ by as much as these,
+        with its 95 % interval; None where nothing is known, or of too few segments."""
+        difference = self[system].score - self[other].score
+        few = len(self[system].segments) < ENOUGH
+        if self.trust is None or not self.knows_people or few or math.isnan(difference):
             return None
-        difference = self[system].score - self[versus.system].score
-        return None if math.isnan(difference) else self.trust.chance_to_agree(difference)
+        return self.trust.chance_to_agree(difference)
 
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")
@@ -257,7 +262,7 @@ def _system_dict(metric: MetricResult, name: str, segments: bool) -> dict[str, A
     if system.versus is not None:
         p_values = {f"p_{kind}": number(getattr(system.versus, f"p_{kind}")) for kind in _TESTS}
         entry["versus"] = {"system": system.versus.system, **p_values}
-        if (agreement := metric.agreement(name)) is not None:
+        if (agreement := metric.agreement(name, system.versus.system)) is not None:
             entry["versus"]["people_agree"] = dict(
                 zip(("share", "low", "high"), map(number, agreement), strict=True)
             )

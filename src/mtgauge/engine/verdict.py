@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtgauge.engine.result import MetricResult, Result
+from mtgauge.engine.trust import ENOUGH
 from mtgauge.stats.paired import ALPHA
 
 _NOTICE = ((0.8, "would probably notice"), (0.65, "may notice"), (0.0, "would hardly notice"))
@@ -211,12 +212,14 @@ def _would_notice(result: Result, best: str) -> list[str]:
     """What is known of people, at the difference between the best system and the baseline."""
     _, other = shown_pair(result)
     specs = preferences(result, best, other).mine
-    asked = [s for s in specs if (t := result[s].trust) is not None and not math.isnan(t.slope)]
-    metric = most_trusted(result, asked)
-    if metric is None or metric.trust is None:
+    metric = most_trusted(result, [spec for spec in specs if result[spec].knows_people])
+    if metric is None:
         where = result.lang or "an unnamed language pair"
         return [f"Whether people would notice is not known for these metrics and {where}."]
-    share, low, high = metric.trust.chance_to_agree(metric[best].score - metric[other].score)
+    found = metric.agreement(best, other)
+    if found is None:
+        return [f"Whether people would notice takes {ENOUGH} segments or more to say."]
+    share, low, high = found
     judged = next(text for least, text in _NOTICE if share >= least)
     shown = f"{100 * share:.0f} % of cases ({100 * low:.0f} to {100 * high:.0f} %)"
     if low > 0.99:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mtgauge.engine.result import MetricResult, Result
+from mtgauge.engine.trust import ENOUGH
 
 
 def trust_lines(result: Result) -> list[str]:
@@ -27,15 +28,18 @@ def _about(share: float) -> str:
 
 
 def _differences(metric: MetricResult, result: Result) -> list[str]:
+    if metric.knows_people and len(metric) > 1 and result.segments < ENOUGH:
+        return [f"{metric.spec}: whether people see a difference takes {ENOUGH} segments to say"]
     lines = []
     for name in metric:
-        found = metric.agreement(name)
+        found = metric.agreement(name, result.baseline) if name != result.baseline else None
         if found is None:
             continue
         share, low, high = found
         difference = metric[name].score - metric[result.baseline].score
+        interval = "" if low > 0.99 else f" ({low:.0%} to {high:.0%})"
         lines.append(
             f"{metric.spec}: {name} is {difference:+.3g} against {result.baseline}; people prefer "
-            f"the same system in {_about(share)} of such pairs ({low:.0%} to {high:.0%})"
+            f"the same system in {_about(share)} of such pairs{interval}"
         )
     return lines
