@@ -32,6 +32,7 @@ from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import ModelFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.runtime import cores
+from mtgauge.encode.tokens.by_word import ByWord, by_word
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
 
 if TYPE_CHECKING:
@@ -96,7 +97,13 @@ class OnnxEncoder(Encoder):
     def vocabulary(self) -> list[str]:
         return self.model.vocabulary
 
+    @cached_property
+    def _by_word(self) -> ByWord | None:
+        return by_word(self.model.tokenizer, self.max_length)
+
     def tokenize(self, texts: Sequence[str]) -> Tokens:
+        if self._by_word is not None:
+            return self._by_word(texts)
         return pack(self.model.tokenizer.encode_batch(list(texts)))
 
     def forward(

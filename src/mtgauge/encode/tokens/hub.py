@@ -95,6 +95,8 @@ class HubEncoder(DeviceEncoder):
             return pack([])  # which transformers cannot do
         if not self.tokenizer.is_fast:
             return self._tokenize_slowly(texts)
+        if self._by_word is not None:
+            return self._by_word(texts)
         batch = self.tokenizer(
             list(texts),
             truncation=True,
