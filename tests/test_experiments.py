@@ -52,7 +52,15 @@ def test_other_models_make_a_page_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_printed_number_stands_beside_ours_or_has_a_reason() -> None:
     cells = experiment_index.read_cells(FOLDER / "cells.tsv")
-    assert set(cells) == {*experiment_pages.PAGES, "000.3"}
+    printed_at_all = {
+        page
+        for page in experiment_pages.PAGES
+        if any(
+            c.value is not None for r in tables.rows_of(*page.split(".")) for c in r.cells.values()
+        )
+    }
+    assert set(experiment_pages.PAGES) - printed_at_all == {"003.4"}, "its body is lost in print"
+    assert set(cells) == {*printed_at_all, "000.3"}
     total = 0
     for page, rows in cells.items():
         printed = [
@@ -72,7 +80,6 @@ COMMANDS = {
     f"{paper}, {name}": item.command
     for paper, items in experiment_pages.ELSEWHERE.items()
     for name, item in items.items()
-    if item.command
 }
 
 
