@@ -132,6 +132,19 @@ def test_the_map_is_that_of_the_cells(tmp_path: Path) -> None:
         assert f"[{name}]({name}.md)" in made
 
 
+def test_a_page_is_made_again_for_a_head_that_it_lacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = "esim: there is no model folder heads/embedded/TrainL/esim. \\`mtgauge train\\`"
+    (tmp_path / "002.1.md").write_text(f"# Title\n\n{lacking}\n\nMade with no model.\n", "utf-8")
+    monkeypatch.setattr(experiments, "FOLDER", tmp_path)
+    work = tmp_path / "work"
+    assert experiments.is_fresh("002.1", work)
+    (work / "heads/embedded/TrainL/esim").mkdir(parents=True)
+    assert not experiments.is_fresh("002.1", work)
+    assert not experiments.is_fresh("002.3", work), "there is no such page"
+
+
 def test_marking_a_page_and_unmarking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "000.1.md"
     page.write_text("# Title\n\nAbout.\n\nMade with encoder 00000000.\n", "utf-8")
