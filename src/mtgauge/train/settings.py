@@ -135,6 +135,9 @@ class HeadTraining(MetricTraining):
     """A head on frozen vectors; defaults are paper 002's."""
 
     view: Annotated[Literal["ref", "src"], "what a translation is compared with"] = "ref"
+    vectors: Annotated[
+        Path | None, "folder for the texts' vectors, which heads of the same data can share"
+    ] = None
 
 
 @dataclass(frozen=True)

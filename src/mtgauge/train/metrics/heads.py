@@ -3,11 +3,13 @@
     card = head("esim", JudgedFiles(train=["da16.tsv.gz"], dev=["da15.tsv.gz"]), "my-esim")
 
 Vectors are made batch by batch on a GPU and for packed data (`LiveVectors`), and else once for all,
-on disk (`StoredVectors`). The same call again goes on with a run that was stopped.
+on disk (`StoredVectors`; `vectors` names a folder that several heads share). The same call again
+goes on with a run that was stopped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from mtgauge.encode import load_encoder
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
 from mtgauge.train.judged.coder import TextCoder, read_coder
-from mtgauge.train.judged.codes import Coded
+from mtgauge.train.judged.codes import Coded, IntArray
 from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import calibration, rounded
 from mtgauge.train.loop.fit import Plan, pick_device
@@ -61,7 +63,9 @@ def head(
         layers = tuple(range(1, encoder.layers + 1))
         texts = data.train.book.texts
         assert texts is not None
-        vectors = StoredVectors.build(encoder, texts, layers, out / "vectors", how.quiet)
+        wanted = _texts_of([data.train, data.dev, *([data.test] if data.test else [])], columns)
+        where = how.vectors or out / "vectors"
+        vectors = StoredVectors.build(encoder, texts, layers, where, how.quiet, wanted)
     train, dev, test = data.train, data.dev, data.test
     if files.packed is not None:  # packed for other models too, which need other texts
         train, dev = _with_text(train, how.view), _with_text(dev, how.view)
@@ -100,6 +104,12 @@ def head(
     card = with_facts(card, how.facts)
     write_head(out, model, card)
     return card
+
+
+def _texts_of(parts: Sequence[Coded], columns: Sequence[str]) -> IntArray:
+    """Numbers of the texts that these rows compare; with --limit a book has others too."""
+    numbers = np.unique(np.concatenate([part.numbers[c] for part in parts for c in columns]))
+    return numbers[numbers >= 0]
 
 
 def _tested(test: Coded, task: HeadTask) -> float:
