@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.card import read_card
-from mtgauge.encode.runtime import open_session
+from mtgauge.encode.runtime import cores, open_session
 from mtgauge.errors import ResourceError
 from mtgauge.models import shipped
 
@@ -74,6 +74,34 @@ def fingerprint(folder: Path, kind: str) -> str:
         for path in sorted([*folder.glob("*.onnx"), *folder.glob("tokenizer.json")]):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+class FromFolder:
+    """What encoders and language models of a folder have in common."""
+
+    parallel: int
+    name: str
+    fingerprint: str
+    max_length: int
+    languages: tuple[str, ...]
+    lowercase: bool
+    model: ModelFolder
+
+    def open_folder(self, folder: Path, kind: str, device: str) -> dict[str, Any]:
+        """Take from the folder what its card states; returns the card."""
+        # batches side by side, each on one core: nothing waits for the slower half of a product
+        self.parallel = 1 if device.startswith("cuda") else cores()
+        self.model = ModelFolder(folder, kind, device, cores() // self.parallel)
+        card = self.model.card
+        self.name, self.fingerprint = card["name"], self.model.fingerprint
+        self.max_length = card["max_length"]
+        self.languages = tuple(card.get("languages", ()))
+        self.lowercase = bool(card.get("lowercase", False))
+        return card
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return self.model.vocabulary
 
 
 class ModelFolder:
