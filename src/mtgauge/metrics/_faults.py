@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from mtgauge.metric import Finding
+from mtgauge.text.ngrams import ngrams
 from mtgauge.text.words import UNSPACED, tokenizer
 
 Words = list[str]
@@ -183,8 +184,8 @@ def _unfound(
     for n in range(1, orders + 1):
         there: Counter[tuple[str, ...]] = Counter()
         for other in others:
-            there |= Counter(grams(other, n))
-        for start, gram in enumerate(grams(words, n)):
+            there |= Counter(ngrams(other, n))
+        for start, gram in enumerate(ngrams(words, n)):
             if there[gram] > 0:
                 there[gram] -= 1
             else:
@@ -201,10 +202,6 @@ def _unfound(
         yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s < b and a < e), True
     for a, b in shortest:
         yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s <= a and b <= e), False
-
-
-def grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
 def found_remark(matches: Sequence[float], totals: Sequence[float], unit: str = "word") -> str:
