@@ -139,6 +139,7 @@ def train_language_model(
     look = (lambda: watch(model)) if watch is not None else None
     file = out / "fluency.safetensors"
     batches = corpus.batches(settings.words, settings.seed)
-    weights = dict.fromkeys(also or (), 1.0) | settings.weights | {"ranked": settings.ranked}
+    more = dict.fromkeys(also or (), 1.0)
+    weights = {**more, **settings.weights, "ranked": settings.ranked}
     descend(model, model.shape, batches, losses, weights, settings, file,
             decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

@@ -9,7 +9,6 @@ on disk (`StoredVectors`). The same call again goes on with a run that was stopp
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from mtgauge.errors import UsageError
 from mtgauge.train.judged.coder import TextCoder, read_coder
 from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.files import load
-from mtgauge.train.loop.batching import calibration, rounded
+from mtgauge.train.loop.batching import calibration
 from mtgauge.train.loop.fit import Plan, pick_device
 from mtgauge.train.loop.seeds import over_seeds
 from mtgauge.train.metrics.head_task import HeadTask
@@ -72,18 +71,15 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    measure = None if test is None else partial(_tested, test)
-    kept = over_seeds(make, plan, how, out, measure)
+    kept = over_seeds(make, plan, how, out, test)
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()
-    with torch.inference_mode():
-        predicted = kept.task.predict(dev)
-        if test is not None:
-            facts["test_pearson"] = rounded(kept.task.correlations(test))
     if how.weights_only:
         save_trained(out / TRAINED, model, facts)
         return facts
+    with torch.inference_mode():
+        predicted = kept.task.predict(dev)
     card = {
         "kind": name,
         "name": f"mtgauge-{name}",
@@ -100,10 +96,6 @@ def head(
     card = with_facts(card, how.facts)
     write_head(out, model, card)
     return card
-
-
-def _tested(test: Coded, task: HeadTask) -> float:
-    return task.correlations(test)["average"]
 
 
 def _with_text(rows: Coded, view: str) -> Coded:
