@@ -189,8 +189,8 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
     return windows
 
 
-def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -> FloatArray:
-    """Mean log-probability per token, not below FLOOR; `empty` where no token was scored.
+def mean_scores(logprobs: FloatArray, offsets: IntArray) -> FloatArray:
+    """Mean log-probability per token, not below FLOOR; FLOOR where no token was scored.
 
     >>> mean_scores(np.array([-1.0, -3.0, -2.0]), np.array([0, 2, 3, 3]))
     array([ -2.,  -2., -20.])
@@ -199,7 +199,7 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
     text = np.repeat(np.arange(len(lengths)), lengths)
     sums = np.bincount(text, logprobs, minlength=len(lengths))
     means = np.clip(sums / np.maximum(lengths, 1), FLOOR, 0.0)
-    return np.where(lengths > 0, means, empty)
+    return np.where(lengths > 0, means, FLOOR)
 
 
 class OnnxLanguageModel(FromFolder, LanguageModel):

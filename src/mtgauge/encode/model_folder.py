@@ -45,11 +45,11 @@ def model_folder(spec: str, kind: str) -> Path | None:
     return folder if folder.is_dir() and not (folder / "config.json").exists() else None
 
 
-def open_trained(spec: str, kind: str, device: str = "cpu") -> ModelFolder:
+def open_trained(spec: str, kind: str) -> ModelFolder:
     """The folder of a trained metric: `embedded`, or what `mtgauge train` wrote."""
     folder = shipped(kind) if spec == "embedded" else Path(spec).expanduser()
     if folder.is_dir():
-        return _open(folder, kind, device)
+        return _open(folder, kind)
     if spec == "embedded":
         raise ResourceError(
             f"This installation has no ready-made {kind} model. Train one with "
@@ -59,9 +59,9 @@ def open_trained(spec: str, kind: str, device: str = "cpu") -> ModelFolder:
 
 
 @cache
-def _open(folder: Path, kind: str, device: str) -> ModelFolder:
+def _open(folder: Path, kind: str) -> ModelFolder:
     """A model is opened once for all metrics of a process that name it."""
-    return ModelFolder(folder, kind, device)
+    return ModelFolder(folder, kind)
 
 
 def fingerprint(folder: Path, kind: str) -> str:

@@ -66,17 +66,10 @@ class Robust:
         return self.wins / self.n if self.n else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "fault": self.fault,
-            "metric": self.metric,
+        return vars(self) | {
             "signature": self.signature.short,
             "signature_full": self.signature.full,
-            "lp": self.lp,
-            "cases": self.cases,
-            "unscored": self.unscored,
-            "at_worst": self.at_worst,
             "n": self.n,
-            "wins": self.wins,
             "share": self.share if self.n else None,
         }
 

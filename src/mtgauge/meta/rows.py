@@ -56,11 +56,8 @@ class Row:
             "lp": self.lp,
             "level": self.level,
             "n": self.n,
-            "pearson": numbers["pearson"],
+            **numbers,
             "pearson_ci": None if low_high is None else [number(x) for x in low_high],
-            "spearman": numbers["spearman"],
-            "kendall": numbers["kendall"],
-            "tau_wmt": numbers["tau_wmt"],
             "paper": self.paper,
             **({} if self.unserved is None else {"reason": self.unserved}),
         }

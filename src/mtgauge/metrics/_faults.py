@@ -204,13 +204,13 @@ def _unfound(
         yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s <= a and b <= e), False
 
 
-def found_remark(matches: Sequence[float], totals: Sequence[float], unit: str = "word") -> str:
+def found_remark(matches: Sequence[float], totals: Sequence[float]) -> str:
     """How many n-grams of each order were found, in words.
 
     >>> found_remark([3, 1], [4, 3])
     'Found in the reference: 3 of 4 words, 1 of 3 runs of 2.'
     """
-    names = [f"{unit}s", *(f"runs of {n}" for n in range(2, len(totals) + 1))]
+    names = ["words", *(f"runs of {n}" for n in range(2, len(totals) + 1))]
     rows = zip(matches, totals, names, strict=True)
     parts = [f"{m:g} of {t:g} {name}" for m, t, name in rows if t]
     return f"Found in the reference: {', '.join(parts) or 'nothing'}."

@@ -197,11 +197,6 @@ class Encoder:
         """By token id: is the token one ASCII punctuation mark?"""
         return np.array([strip_marks(t) in set(punctuation) for t in self.vocabulary], dtype=bool)
 
-    def label(self, tokens: Tokens, row: int, text: str) -> str:
-        """What to show for one token: its characters, or its name where it has none."""
-        start, end = tokens.spans[row]
-        return text[start:end] or self.vocabulary[tokens.ids[row]]
-
     # batching
 
     def _run(
