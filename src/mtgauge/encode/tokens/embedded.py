@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from mtgauge.encode.batches import CPU_TOKENS
 from mtgauge.encode.load import EncoderSettings
-from mtgauge.encode.model_folder import ModelFolder
+from mtgauge.encode.model_folder import FromFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.runtime import cores
 from mtgauge.encode.tokens.by_word import ByWord, by_word
 from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
 
@@ -69,20 +68,12 @@ def word_begins(words: NDArray[Any], offsets: IntArray) -> BoolArray:
     return first
 
 
-class OnnxEncoder(Encoder):
+class OnnxEncoder(FromFolder, Encoder):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
-        # batches side by side, each on one core: nothing waits for the slower half of a product
-        self.parallel = 1 if settings.device.startswith("cuda") else cores()
-        self.model = ModelFolder(folder, "encoder", settings.device, cores() // self.parallel)
-        card = self.model.card
-        self.name = card["name"]
-        self.fingerprint = self.model.fingerprint
+        card = self.open_folder(folder, "encoder", settings.device)
         self.layers = card["layers"]
-        self.max_length = card["max_length"]
-        self.languages = tuple(card.get("languages", ()))
-        self.lowercase = bool(card.get("lowercase", False))
         last = {"reference": self.layers, "source": self.layers}
         self.default_layer = last | card.get("default_layer", {})
         self.turned = card.get("turned", 0)
@@ -92,10 +83,6 @@ class OnnxEncoder(Encoder):
     def pad_id(self) -> int:  # type: ignore[override]
         pad = self.model.card.get("special_tokens", {}).get("pad", 0)
         return int(self.model.tokenizer.token_to_id(pad) or 0) if isinstance(pad, str) else int(pad)
-
-    @property
-    def vocabulary(self) -> list[str]:
-        return self.model.vocabulary
 
     @cached_property
     def _by_word(self) -> ByWord | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from mtgauge.errors import UsageError
 from mtgauge.train.judged.coder import TextCoder, read_coder
 from mtgauge.train.judged.codes import Coded, IntArray
 from mtgauge.train.judged.files import load
-from mtgauge.train.loop.batching import calibration, rounded
+from mtgauge.train.loop.batching import calibration
 from mtgauge.train.loop.fit import Plan, pick_device
 from mtgauge.train.loop.seeds import over_seeds
 from mtgauge.train.metrics.head_task import HeadTask
@@ -76,18 +75,15 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    measure = None if test is None else partial(_tested, test)
-    kept = over_seeds(make, plan, how, out, measure)
+    kept = over_seeds(make, plan, how, out, test)
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()
-    with torch.inference_mode():
-        predicted = kept.task.predict(dev)
-        if test is not None:
-            facts["test_pearson"] = rounded(kept.task.correlations(test))
     if how.weights_only:
         save_trained(out / TRAINED, model, facts)
         return facts
+    with torch.inference_mode():
+        predicted = kept.task.predict(dev)
     card = {
         "kind": name,
         "name": f"mtgauge-{name}",
@@ -110,10 +106,6 @@ def _texts_of(parts: Sequence[Coded], columns: Sequence[str]) -> IntArray:
     """Numbers of the texts that these rows compare; with --limit a book has others too."""
     numbers = np.unique(np.concatenate([part.numbers[c] for part in parts for c in columns]))
     return numbers[numbers >= 0]
-
-
-def _tested(test: Coded, task: HeadTask) -> float:
-    return task.correlations(test)["average"]
 
 
 def _with_text(rows: Coded, view: str) -> Coded:
