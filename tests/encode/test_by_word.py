@@ -14,8 +14,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 from mtgauge.encode.model_folder import read_tokenizer
 from mtgauge.encode.tokens import by_word
 from mtgauge.encode.tokens.by_word import cuts_at_spaces
-from mtgauge.encode.tokens.embedded import pack
 from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.encodings import pack
 from mtgauge.models import shipped
 from tiny_models import bert_tokenizer
 

@@ -38,8 +38,8 @@ from mtgauge.encode.hub import FromHub
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.model_folder import FromFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.tokens.embedded import pack
 from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.encodings import pack
 from mtgauge.encode.tokens.joining import Word, join
 from mtgauge.errors import ResourceError, UsageError
 

@@ -24,12 +24,13 @@ import numpy as np
 
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
 from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.encodings import pack
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
 WORDS = 2**18  # that are remembered; the table then starts anew
-TOGETHER = 32  # new words that go through the tokenizer as one text
+TOGETHER = 64  # new words that go through the tokenizer as one text
 SPLITTERS = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
 LOCAL = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer")
 # what a rule of replacement must not have, if it is to look at no space and beyond no word
@@ -145,24 +146,23 @@ class ByWord:
         """Rows of the table for new words, and how many rows each has."""
         groups = [words[i : i + TOGETHER] for i in range(0, len(words), TOGETHER)]
         found = self._encode(groups)
-        cut = [bool(encoding.overflowing) for encoding in found]
-        if any(cut):  # one by one where a group is longer than the longest text
-            parts = [[[w] for w in g] if c else [g] for g, c in zip(groups, cut, strict=True)]
-            groups = list(chain.from_iterable(parts))
+        if found.truncated.any():  # one by one where a group is longer than the longest text
+            cut = zip(groups, found.truncated, strict=True)
+            groups = [part for g, c in cut for part in ([[w] for w in g] if c else [g])]
             found = self._encode(groups)
-        rows = np.concatenate([_rows(encoding) for encoding in found])
         lengths = np.fromiter(map(len, chain.from_iterable(groups)), np.int64, len(words)) + 1
-        number = offsets_of([len(group) for group in groups])
-        ends = np.cumsum(lengths)
-        firsts = (ends - lengths)[number[:-1]]  # where each group begins, all being joined
-        rows[:, 1:3] += np.repeat(firsts, [len(encoding) for encoding in found])[:, None]
-        word = np.searchsorted(ends, rows[:, 1], side="right")
-        rows[:, 1:3] -= (ends - lengths)[word][:, None]
+        ends = np.cumsum(lengths)  # of words, in all groups joined by spaces
+        begins = ends - lengths
+        firsts = begins[offsets_of([len(group) for group in groups])[:-1]]
+        spans = found.spans + np.repeat(firsts, np.diff(found.offsets))[:, None]
+        word = np.searchsorted(ends, spans[:, 0], side="right")
+        spans -= begins[word][:, None]
+        rows = np.column_stack([found.ids, spans, found.first])
         return rows, np.bincount(word, minlength=len(words))
 
-    def _encode(self, groups: list[list[str]]) -> list[Encoding]:
+    def _encode(self, groups: list[list[str]]) -> Tokens:
         joined = [" ".join(group) for group in groups]
-        return list(self.tokenizer.encode_batch(joined, add_special_tokens=False))
+        return pack(self.tokenizer.encode_batch(joined, add_special_tokens=False))
 
     def _framed(self, rows: IntArray, starts: IntArray, sizes: IntArray) -> Tokens:
         """Texts cut to what fits, with their special tokens."""
@@ -181,12 +181,3 @@ class ByWord:
             framed[offsets[1:] - step, 0] = number
         ids, first = np.ascontiguousarray(framed[:, 0]), framed[:, 3].astype(bool)
         return Tokens(offsets, ids, framed[:, 1:3], first, special, sizes > room)
-
-
-def _rows(encoding: Encoding) -> IntArray:
-    """(tokens, 4): id, begin and end in the text, whether it begins a word."""
-    rows = np.empty((len(encoding), 4), np.int64)
-    if len(rows):
-        rows[:, 0], rows[:, 1:3] = encoding.ids, encoding.offsets
-        rows[:, 3] = np.diff(np.array(encoding.word_ids), prepend=-1) != 0
-    return rows

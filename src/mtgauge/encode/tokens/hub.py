@@ -24,8 +24,8 @@ from mtgauge.encode.hub import FromHub
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.tokens.device import TOKENS, DeviceEncoder
-from mtgauge.encode.tokens.embedded import pack, word_begins
 from mtgauge.encode.tokens.encoder import BoolArray, Tokens, Vectors
+from mtgauge.encode.tokens.encodings import pack, word_begins
 from mtgauge.encode.tokens.packed import packed, packs
 from mtgauge.errors import ResourceError
 
