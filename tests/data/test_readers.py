@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from mtgauge.errors import InputError, UsageError
 
 
 def put(path: Path, text: str) -> str:
-    packed = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
-    path.write_bytes(packed(text.encode()))
+    pack: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes(pack.get(path.suffix, bytes)(text.encode()))
     return str(path)
 
 
