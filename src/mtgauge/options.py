@@ -1,11 +1,10 @@
 """Options that declare themselves: type, range, and when they apply.
 
-    def __init__(
-        self,
-        matching: Literal["transport", "f"] = "f",
-        dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0,
-        **language_model: Unpack[LanguageModelOptions],      # a group that several metrics share
-    ) -> None: ...
+    matching: Literal["transport", "f"] = "f"
+    dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0
+
+    def __init__(self, ..., **language_model: Unpack[LanguageModelOptions]) -> None: ...
+                                                             # a group that several metrics share
 
 One declaration serves the parser of specs, the refusal of wrong values, `mtgauge metrics NAME` and
 the signature. A value outside its range is refused. An option that does not apply may only have
