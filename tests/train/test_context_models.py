@@ -190,7 +190,7 @@ def test_only_wanted_texts_are_encoded(tmp_path: Path) -> None:
     cpu = torch.device("cpu")
     for x, y in zip(some.batch(wanted, cpu), whole.batch(wanted, cpu), strict=True):
         np.testing.assert_allclose(x.numpy(), y.numpy(), atol=0.02)
-    encoder.forward = None  # type: ignore[assignment, method-assign]
+    encoder.forward = None  # type: ignore[method-assign]
     StoredVectors.build(encoder, texts, (1, 2), tmp_path / "some", True, wanted)  # is there
     with pytest.raises(TypeError):  # others are not
         StoredVectors.build(encoder, texts, (1, 2), tmp_path / "some", True, wanted + 1)
