@@ -77,7 +77,9 @@ class TrainedMetric(ReferenceFree):
         segments = self.card.get("data", {}).get("train_segments")
         if self.model == "embedded" or not segments:
             return ""
-        return f"{sum(segments.values()):,} training segments, {self.card['epochs']} epochs"
+        epochs = self.card["epochs"]
+        times = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+        return f"{sum(segments.values()):,} training segments, {times}"
 
     def predict(self, batch: Segments) -> FloatArray:
         """One z-score per segment, (n,)."""
