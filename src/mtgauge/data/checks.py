@@ -24,6 +24,7 @@ import numpy as np
 
 from mtgauge.data.alignment import Together
 from mtgauge.data.codes import Language, LanguagePair, foreign_letter
+from mtgauge.data.scripts import Scripts
 from mtgauge.errors import InputError
 
 LONGEST = 16 * 2**20  # bytes of a text; a small .gz may unpack to gigabytes in one line
@@ -245,6 +246,7 @@ class Watch:
     asked: dict[str, list[Strangers]] = field(default_factory=dict)
     identified: Counter[str] = field(default_factory=Counter)  # lines whose language is asked for
     together: Together = field(default_factory=Together)
+    scripts: Scripts = field(default_factory=Scripts)  # where no pair tells them
 
     def __post_init__(self) -> None:
         self._pair = LanguagePair.parse(self.lang) if self.lang else None
@@ -256,6 +258,8 @@ class Watch:
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
         self.together.look(systems, sources, references)
+        if self._pair is None:
+            self.scripts.look(systems, references)
         for name, texts in systems.items():
             self._count(self.counts.setdefault(name, Counter()), texts, sources)
             if references is not None:
@@ -333,7 +337,7 @@ class Watch:
         for name, side in self.sides.items():
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
-        lines += self.together.messages()
+        lines += [*self.together.messages(), *self.scripts.messages()]
         return lines + self._in_other_languages() + self._one_sided()
 
     def _in_other_languages(self) -> list[str]:

@@ -42,7 +42,7 @@ class WordF(WordMetric):
 
     def __init__(
         self,
-        beta: Annotated[float, Range(0)] = 2,
+        beta: Annotated[float, Range(0, 1000)] = 2,
         max_order: Annotated[int, Range(1, 20)] = 4,
         tokenize: Literal[Tokenize, "moses"] = "auto",
         lowercase: bool = False,
