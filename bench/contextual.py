@@ -3,6 +3,7 @@
     python bench/contextual.py                          # 6 x 384, 5 systems x 1,000 segments
     python bench/contextual.py --size base --shares     # 12 x 768, without the peer
     python bench/contextual.py --encoder embedded       # an encoder of yours: shares only
+    python bench/contextual.py --encoder embedded --text src.de hyp.en     # of your own text
     python bench/contextual.py --memory                 # peak memory of 100,000 segments
 
 The encoder has random weights (random_encoder.py). The language model is off on both sides, and so
@@ -12,7 +13,9 @@ the precision does to the scores are printed. OMP_NUM_THREADS=1 keeps other work
 disturbing the ratio, since threads then do not wait for each other. On a GPU: contextual_gpu.py.
 
 The share that is not the encoder's forward pass is processor time of a second run, in which the
-forward pass hands out what it computed in the first, over that of the first.
+forward pass hands out what it computed in the first, over that of the first. All words are new to
+it: the table of tokenised words is emptied before. Words drawn at random seldom recur, as those of
+a text do, so `--text` is nearer to what users have.
 """
 
 from __future__ import annotations
@@ -67,6 +70,7 @@ class Replay:
 
     def start(self) -> None:
         self.encoder.rows = lambda ids, *_: self.outputs[ids.tobytes()]  # type: ignore[method-assign]
+        vars(self.encoder).pop("_by_word", None)  # words are new again
 
 
 def metric_for(folder: str, layer: int) -> XMoverScore:
@@ -137,9 +141,13 @@ def shares(size: str, systems: int, segments: int) -> None:
             ours(str(small), batch, layer, "auto").print("int8")
 
 
-def one_encoder(spec: str, segments: int) -> None:
-    encoder = encode.load_encoder(spec)
-    source, hypotheses = (texts(segments, known_words(encoder)) for _ in range(2))
+def one_encoder(spec: str, segments: int, files: list[Path] | None) -> None:
+    if files:
+        sides = [file.read_text("utf-8").splitlines()[:segments] for file in files]
+    else:
+        words = known_words(encode.load_encoder(spec))
+        sides = [texts(segments, words) for _ in range(2)]
+    source, hypotheses = sides
     ours(spec, Segments(hypotheses, source), None, "auto").print(spec)
 
 
@@ -172,6 +180,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--encoder", help="measure this one instead, without the peer")
+    parser.add_argument(
+        "--text", type=Path, nargs=2, metavar="FILE", help="source and translation for --encoder"
+    )
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--systems", type=int, default=5)
@@ -181,7 +192,7 @@ def main() -> None:
     if args.memory:
         memory(args.segments or 100_000)
     elif args.encoder:
-        one_encoder(args.encoder, args.segments or 1000)
+        one_encoder(args.encoder, args.segments or 1000, args.text)
     elif args.shares:
         shares(args.size, args.systems, args.segments or 100)
     else:

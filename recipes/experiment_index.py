@@ -79,8 +79,8 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
             "| method - printed |",
             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         ]
-        for page in sorted(p for p in cells if p.startswith(f"{paper}.")):
-            counted, gap = _summary(cells[page])
+        for page in sorted(p for p in {*PAGES, *cells} if p.startswith(f"{paper}.")):
+            counted, gap = _summary(cells.get(page, []))
             total += counted
             if gap["method"] is not None and tables.rows_of(*page.split("."))[0].statistic != W2W:
                 gaps.append(gap["method"])
@@ -92,8 +92,7 @@ def write_index(path: Path, cells: Cells, old: Sequence[str]) -> None:
             )
         lines += ["", *_resources(paper, cells), ""]
         for name, item in ELSEWHERE.get(paper, {}).items():
-            how = f"`{item.command}`" if item.command else f"missing: {item.missing}"
-            lines.append(f"- {name}: {item.what}. {how}")
+            lines.append(f"- {name}: {item.what}. `{item.command}`")
         lines.append("")
     lines += [
         "## In all",

@@ -9,10 +9,11 @@ parallel/XX-en.tsv.zst. WORK is a folder where what the paper's method needs is 
 remaps/ (CLP and UMD on 2,000 pairs, here), vectors/ (from PyPI, registry_vectors.py), heads/
 (heads.py). Commands run in WORK.
 
-A page that was made with the models that are here is skipped unless --again; scores of earlier runs
-are read from the cache, so an interrupted run goes on. `--surface` leaves out metrics that need a
-model. Every page ends with the models it was made with; `--mark` makes no numbers, but writes on
-each page whether they are older than the models of the package, and makes the map (README.md) anew.
+A page that was made with the models that are here is skipped unless --again, but not one that
+lacked a head which WORK has by now; scores of earlier runs are read from the cache, so an
+interrupted run goes on. `--surface` leaves out metrics that need a model. Every page ends with the
+models it was made with; `--mark` makes no numbers, but writes on each page whether they are older
+than the models of the package, and makes the map (README.md) anew.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ OLDER = (
 )
 EVERY = [*PAGES, "000.3", "001.figures"]
 SMALL = ("da15.tsv.gz", "da16.tsv.gz", "da17.tsv.gz")
+_LACKED = re.compile(r"there is no model folder (\S+?)\. ")
 _MADE_WITH = re.compile(r"^Made with (.*)\.$", re.MULTILINE)
 
 
@@ -67,7 +69,7 @@ def main() -> None:
         data, work = args.data.resolve(), args.work.resolve()
         work.mkdir(parents=True, exist_ok=True)
         for name in args.names or EVERY:
-            if args.again or not is_fresh(name):
+            if args.again or not is_fresh(name, work):
                 make_page(name, data, work, surface=args.surface)
                 print(f"docs/experiments/{name}.md", flush=True)
     finish()
@@ -116,10 +118,12 @@ def is_old(text: str) -> bool:
     return any(now.get(name) != mark for name, mark in made_with(text).items())
 
 
-def is_fresh(name: str) -> bool:
-    """A page that is there, made in full with the models of today."""
+def is_fresh(name: str, work: Path) -> bool:
+    """A page that is there, made in full with the models of today and with those of WORK."""
     path = FOLDER / f"{name}.md"
     text = path.read_text("utf-8") if path.exists() else ""
+    if any((work / folder).is_dir() for folder in _LACKED.findall(text)):
+        return False  # what it lacked has been trained since
     return bool(_MADE_WITH.search(text)) and not is_old(text) and "--surface" not in text
 
 

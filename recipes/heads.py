@@ -1,17 +1,20 @@
 """Train the heads of paper 002 as the paper does, on vectors of the package's encoder or of BERT.
 
     python recipes/heads.py --data DIR --work WORK [--encoder bert-base-uncased] [--minutes N]
+    python recipes/heads.py --data DIR --work WORK --train TrainL --limit 33600 --epochs 2
     python recipes/heads.py --data DIR --work WORK --curve
 
 TrainS is the paper's: WMT16 DAseg, 3,360 segments to English, validated on WMT15's 2,000. TrainL
 (125,000 single judgements of WMT16) is not to be had: WMT18's 138,199 to English stand in for it.
 Settings are the paper's (docs/trained.md): judgements count alike, and scores are not cut. Heads go
 to WORK/heads/embedded/TrainS/NAME and so on, where recipes/experiments.py finds them; a head that
-is there and fits the encoder is kept, and a run that was stopped goes on.
+is there and fits the encoder is kept, and a run that was stopped goes on. `--limit N` takes a part
+of the corpus, drawn at random, and `--epochs` and `--minutes` end a run before the paper's stopping
+rule does: rows of a page say on how many segments a head was trained, and how often it saw them.
 
 `--curve` trains ESIM on 420, 840, ... segments of TrainS and of TrainL's stand-in and prints the
 mean correlation on WMT17 (the paper's Figure 1) to WORK/heads/curve.tsv, with a picture beside it.
-Expected on two idle cores: TrainS some ten minutes a head; TrainL needs a GPU.
+TrainS takes 10 to 40 minutes of a core per head; all of TrainL needs a GPU.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ def main() -> None:
     parser.add_argument("--encoder", default="embedded")
     parser.add_argument("--heads", nargs="+", choices=HEADS, default=HEADS)
     parser.add_argument("--train", nargs="+", choices=tuple(FILES), default=tuple(FILES))
+    parser.add_argument("--limit", type=int, metavar="N", help="train on N segments")
+    parser.add_argument("--epochs", type=int, default=train.HeadTraining.epochs)
     parser.add_argument("--minutes", type=float, help="end each run in this time")
+    parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
@@ -51,7 +57,8 @@ def main() -> None:
     name = "embedded" if args.encoder == "embedded" else "bert"
     for corpus in args.train:
         for head in args.heads:
-            fit(args, head, corpus, args.work / "heads" / name / corpus / head)
+            out = args.work / "heads" / name / corpus / head
+            fit(args, head, corpus, out, args.limit)
 
 
 def fit(
@@ -74,7 +81,13 @@ def fit(
         limit=limit,
     )
     settings = train.HeadTraining(
-        encoder=args.encoder, minutes=args.minutes, device=args.device, quiet=True
+        encoder=args.encoder,
+        epochs=args.epochs,
+        minutes=args.minutes,
+        device=args.device,
+        bf16=args.bf16,
+        vectors=out.parent / "vectors",
+        quiet=True,
     )
     train.head(head, files, out, settings)
     print(out, flush=True)

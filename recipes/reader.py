@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,15 +29,20 @@ from torch import Tensor
 from mtgauge import train
 from mtgauge.commands.flags import read
 from mtgauge.commands.train.embedded import add_stage
-from mtgauge.encode.transformer import Ragged, attention, log_probability
+from mtgauge.encode.transformer import Causal, Ragged, attention, log_probability
 from mtgauge.errors import ResourceError
 from mtgauge.train.embedded.build import packed_pieces
-from mtgauge.train.embedded.corpus import as_written, pieces_of_types
+from mtgauge.train.embedded.corpus import BOS, EOS, as_written, pieces_of_types
+from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
+from mtgauge.train.embedded.fluency import drawn
+from mtgauge.train.embedded.objective import follow, word_means
 from mtgauge.train.embedded.prepare import MARK, load_types
+from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.loop.fit import pick_device
 from mtgauge.train.settings import LanguageModelTraining, StudentRun
 
 BEGIN = 0  # <|endoftext|>
+SHARE = 0.4  # of a batch's rows that the reader is shown
 HEADS, SHARED, BASE, EPSILON = 9, 3, 100_000.0, 1e-5
 
 
@@ -109,8 +114,6 @@ def _norm(x: Tensor, weight: Tensor) -> Tensor:
 class LlamaReader:
     """Llama's forward pass, without gradients."""
 
-    begin = BEGIN
-
     def __init__(self, weights: dict[str, Tensor]) -> None:
         self.w = weights
         self.layers = sum(name.endswith("attn_norm.weight") for name in weights)
@@ -167,6 +170,47 @@ class LlamaReader:
         return _norm(x, w["output_norm.weight"])
 
 
+def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
+    """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
+    counted = batch.position[1:] > 0
+    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * counted)
+
+
+class Reading:
+    """How far the student's word log-probabilities are from the reader's, real and corrupted.
+
+    Slips are only judged this way, never learned as text.
+    """
+
+    def __init__(self, reader: Callable[[Ragged], Tensor]) -> None:
+        self.reader = reader
+        self._tables: tuple[Table, Table] | None = None  # the student's pieces and the reader's
+
+    def __call__(
+        self, model: Causal, corpus: ParallelCorpus, rows: Tensor, rng: torch.Generator
+    ) -> Tensor:
+        rows = drawn(rows, SHARE, rng)
+        if self._tables is None:
+            own, theirs = corpus.tables("student", BOS, EOS), corpus.tables("reader", BEGIN, BEGIN)
+            self._tables = own, theirs
+        source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
+        slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
+        slots = torch.cat(same_width([target, slips]))
+        words, starts = framed(slots, self._tables[0].frame)
+        (batch, word), (read, read_word) = (expand(words, starts, t) for t in self._tables)
+        wanted = word_chances(self.reader(read), read, read_word, len(words)).clamp(min=-25)
+        log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
+        mine = word_chances(log_p, batch, word, len(words))
+        inside = torch.ones_like(words, dtype=torch.bool)
+        inside[starts[:-1]] = False
+        near = F.smooth_l1_loss(mine[inside], wanted[inside], beta=2.0)
+        row = torch.repeat_interleave(
+            torch.arange(len(slots), device=rows.device), starts.diff(), output_size=len(words)
+        )
+        means = [word_means(x[inside], row[inside], len(slots)) for x in (mine, wanted)]
+        return near / 2 + follow(means[0], means[1])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parts = parser.add_subparsers(dest="part", required=True)
@@ -180,7 +224,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.part == "train":
         reader = LlamaReader.load(args.reader, str(pick_device(args.device)))
-        train.language_model(read(StudentRun, args), read(LanguageModelTraining, args), reader)
+        also = {"read": Reading(reader)}
+        train.language_model(read(StudentRun, args), read(LanguageModelTraining, args), also)
     elif args.part == "pack":
         pack(args.gguf, args.where)
     else:

@@ -15,7 +15,7 @@ import argparse
 import csv
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
@@ -24,18 +24,10 @@ import numpy as np
 from mtgauge.data import judged_files
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
-from mtgauge.engine.trust import (
-    MODELS,
-    Differences,
-    Trust,
-    direction,
-    key,
-    parse,
-    slope,
-    slope_interval,
-)
+from mtgauge.engine.trust import MODELS, Trust, direction, key, parse
 from mtgauge.meta import scoring
-from mtgauge.stats.correlation import pearson
+from mtgauge.stats import bootstrap
+from mtgauge.stats.correlation import FloatArray, pearson
 
 TABLE = Path(__file__).parents[1] / "src" / "mtgauge" / "engine" / "trust.tsv"
 METRICS = (
@@ -44,6 +36,72 @@ METRICS = (
 ).split()
 TRAINED = {"esim", "bilstm", "bilstm-attention", "ruse", "regressor"}
 SEED = 7
+RESAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All pairs of systems of one language pair: metric and human difference, both signed."""
+
+    metric: FloatArray
+    human: FloatArray
+
+    @classmethod
+    def of(cls, scores: Mapping[str, float], human: Mapping[str, float]) -> Differences:
+        """Pairs that people did not tie, of systems that have both scores."""
+        both = sorted(scores.keys() & human.keys())
+        x, y = np.array([scores[s] for s in both]), np.array([human[s] for s in both])
+        i, j = np.triu_indices(len(both), 1)
+        kept = (y[i] != y[j]) & ~np.isnan(x[i] - x[j])
+        return cls((x[i] - x[j])[kept], (y[i] - y[j])[kept])
+
+    def accuracy(self) -> float:
+        """Share ordered alike; a tie of the metric is half right."""
+        if not len(self.metric):
+            return math.nan
+        alike = np.sign(self.metric) * np.sign(self.human)
+        return float(np.mean((alike + 1) / 2))
+
+
+def slope(differences: Sequence[Differences]) -> float:
+    """The maximum of sum log p(d * sign(human)) over all pairs, by Newton's method.
+
+    >>> wins, losses = Differences(np.ones(3), np.ones(3)), Differences(np.ones(1), -np.ones(1))
+    >>> round(slope([wins, losses]), 4), round(math.log(3), 4)
+    (1.0986, 1.0986)
+    """
+    d = np.concatenate([x.metric * np.sign(x.human) for x in differences])
+    scale = float(np.std(d)) if len(d) else 0.0
+    if not scale > 0 and not len(d):
+        return math.nan
+    scale = scale or float(np.abs(d).max()) or 1.0
+    d, b = d / scale, 0.0
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(b * d, -500, 500)))
+        curve = float(np.sum(d * d * p * (1 - p)))
+        if curve < 1e-9:
+            break
+        step = float(np.sum(d * (1 - p))) / curve
+        b += max(-2.0, min(2.0, step))
+        if abs(step) < 1e-10 or abs(b) > 50:  # where all pairs agree the slope has no limit
+            break
+    return b / scale
+
+
+def slope_interval(differences: Sequence[Differences]) -> tuple[float, float]:
+    """95 % of slopes over resampled language pairs; with one pair, over its resampled pairs."""
+    rng = np.random.default_rng(bootstrap.SEED)
+    draws = []
+    for _ in range(RESAMPLES):
+        if len(differences) > 1:
+            drawn = [differences[i] for i in rng.integers(0, len(differences), len(differences))]
+        else:
+            (one,) = differences
+            rows = rng.integers(0, len(one.metric), len(one.metric))
+            drawn = [Differences(one.metric[rows], one.human[rows])]
+        draws.append(slope(drawn))
+    low, high = bootstrap.interval(np.array(draws)[:, None])[0]
+    return float(low), float(high)
 
 
 @dataclass

@@ -67,6 +67,13 @@ def _languages(folder: Path) -> Iterator[tuple[str, Path]]:
             yield locale.name, locale
 
 
+def _display_names(package: Path, kind: str) -> Iterator[tuple[str, str, str]]:
+    """(language, code, name) of all locales."""
+    for lang, folder in _languages(package):
+        table = load_json(folder / f"{kind}.json")["main"][lang]["localeDisplayNames"][kind]
+        yield from ((lang, code, name) for code, name in table.items())
+
+
 def territories(writer: KnowledgeWriter, npm: Path) -> None:
     """Countries, continents and regions with their short names; English demonyms."""
     package = npm / "cldr-localenames-full"
@@ -74,18 +81,14 @@ def territories(writer: KnowledgeWriter, npm: Path) -> None:
     qids = _country_qids(npm)
     english: dict[str, str] = {}
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
-    for lang, folder in _languages(package):
-        table = load_json(folder / "territories.json")["main"][lang]["localeDisplayNames"][
-            "territories"
-        ]
-        for code, name in table.items():
-            territory, _, variant = code.partition("-alt-")
-            if not _TERRITORY.match(territory) or name == territory:
-                continue
-            if lang == "en" and not variant:
-                english[territory] = name
-            # "Myanmar (Burma)" names it twice: keep the head
-            names[territory].append((lang, re.sub(r"\s*[((].*", "", name), 1.0))
+    for lang, code, name in _display_names(package, "territories"):
+        territory, _, variant = code.partition("-alt-")
+        if not _TERRITORY.match(territory) or name == territory:
+            continue
+        if lang == "en" and not variant:
+            english[territory] = name
+        # "Myanmar (Burma)" names it twice: keep the head
+        names[territory].append((lang, re.sub(r"\s*[((].*", "", name), 1.0))
     for territory, aliases in names.items():
         extra = [("en", word, 0.4) for word in DEMONYMS.get(territory, ())]
         extra += [(lang, word, 0.4) for lang, word in PEOPLES.get(territory, ())]
@@ -109,16 +112,12 @@ def languages(writer: KnowledgeWriter, npm: Path) -> None:
     writer.source("CLDR languages (cldr-localenames-full)", UNICODE, package_version(package))
     english: dict[str, str] = {}
     names: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
-    for lang, folder in _languages(package):
-        table = load_json(folder / "languages.json")["main"][lang]["localeDisplayNames"][
-            "languages"
-        ]
-        for code, name in table.items():
-            if re.fullmatch(r"[a-z]{2,3}", code) and name != code:
-                if lang == "en":
-                    english[code] = name
-                # "German" is an adjective more often than a language: support only
-                names[code].append((lang, name, 0.4))
+    for lang, code, name in _display_names(package, "languages"):
+        if re.fullmatch(r"[a-z]{2,3}", code) and name != code:
+            if lang == "en":
+                english[code] = name
+            # "German" is an adjective more often than a language: support only
+            names[code].append((lang, name, 0.4))
     for code, aliases in names.items():
         if code in english:
             writer.add(f"cldr:language/{code}", "language", english[code], aliases)

@@ -85,6 +85,23 @@ def as_error(fault: Exception) -> MtgaugeError | None:
     return None
 
 
+def named(error: MtgaugeError) -> tuple[str, str]:
+    """The class of this module that an error has, and its message: what goes to another process."""
+    kind = next(cls for cls in type(error).__mro__ if cls.__module__ == __name__)
+    return kind.__name__, str(error)
+
+
+def renamed(kind: str, message: str) -> MtgaugeError:
+    """The error that another process met, under its own class; its message is complete."""
+    error: MtgaugeError = _CLASSES[kind].__new__(_CLASSES[kind])
+    Exception.__init__(error, message)
+    return error
+
+
+_CLASSES = {
+    cls.__name__: cls
+    for cls in (MtgaugeError, UsageError, InputError, ResourceError, LanguageError)
+}
 _MAKE_ROOM = "Make room and run it again: what was finished is kept."
 _DAMAGE = {("zlib", "error"), ("_lzma", "LZMAError"), ("_csv", "Error")}
 

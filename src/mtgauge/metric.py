@@ -18,9 +18,6 @@ To add a metric, write one file in `mtgauge/metrics`:
         summary = "How near the translation's length is to the reference's."
         def __init__(self, unit: str = "char") -> None:
             self.unit = unit                       # store parameters, nothing else
-        @property
-        def needs(self) -> frozenset[str]:
-            return frozenset({"reference"})
         def statistics(self, batch: Segments) -> FloatArray:
             ...                                    # shape (len(batch), 1)
 
@@ -208,6 +205,11 @@ class Metric:
         return ("score",)
 
     @property
+    def shown(self) -> int:
+        """The number of the statistic that is the score, where one is."""
+        return 0
+
+    @property
     def needs(self) -> frozenset[str]:
         """{"source"}, {"reference"} or both; may depend on the options."""
         return frozenset({"reference"})
@@ -357,11 +359,11 @@ class Metric:
         return np.minimum(rows, mixed) if self.higher_is_better else np.maximum(rows, mixed)
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
-        return np.asarray(rows[:, 0], dtype=np.float64)
+        return np.asarray(rows[:, self.shown], dtype=np.float64)
 
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(totals[:, 0] / n, dtype=np.float64)
+            return np.asarray(totals[:, self.shown] / n, dtype=np.float64)
 
     def explain(self, segment: Segments) -> Explanation:
         raise UsageError(f"{self.name} has no explanation to show.")

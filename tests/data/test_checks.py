@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mtgauge.data import checks
 from mtgauge.data.codes import Language
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import Strangers, Watch
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Task
 
@@ -86,7 +87,7 @@ def watched(
     sources: list[str] | None = None,
     lang: str | None = None,
 ) -> str:
-    watch = checks.Watch(lang)
+    watch = Watch(lang)
     watch.look({"sys": hypotheses}, sources, [(r,) for r in references])
     return "\n".join(watch.messages())
 
@@ -147,7 +148,7 @@ def test_scripts(lang: str, text: str, expected: bool) -> None:
 )
 def test_invisible_text_is_empty(text: str) -> None:
     assert checks.is_blank(text)
-    watch = checks.Watch()
+    watch = Watch()
     watch.look({"a": [text]}, None, None)
     assert watch.notes("a") == {"empty": 1}
 
@@ -160,7 +161,7 @@ def test_visible_text_is_not(text: str) -> None:
 def _messages(
     hypotheses: list[str], references: list[str], sources: list[str] | None = None
 ) -> str:
-    watch = checks.Watch()
+    watch = Watch()
     watch.look({"a": hypotheses}, sources, [(text,) for text in references])
     return " ".join(watch.messages())
 
@@ -181,17 +182,17 @@ def test_suspicions_about_invisible_decomposed_copied_and_numeric_texts() -> Non
     assert "invisible" not in _messages(joined, plain)
 
 
-def said_by(first: str) -> Callable[[Sequence[str], Language], checks.Strangers]:
+def said_by(first: str) -> Callable[[Sequence[str], Language], Strangers]:
     """A stand-in for language identification: texts that begin like this are French."""
 
-    def stranger(texts: Sequence[str], expected: Language) -> checks.Strangers:
+    def stranger(texts: Sequence[str], expected: Language) -> Strangers:
         return lambda: ["fr" if text.startswith(first) else "" for text in texts]
 
     return stranger
 
 
 def test_much_text_in_another_language_is_told_for_each_side() -> None:
-    watch = checks.Watch("de-en", said_by("le"))
+    watch = Watch("de-en", said_by("le"))
     texts = ["le chat"] * 40 + ["the cat"] * 60
     watch.look({"a": texts, "b": ["the dog"] * 100}, ["le chien"] * 100, [("the cat",)] * 100)
     told = [line for line in watch.messages() if "looked at" in line]
@@ -207,14 +208,14 @@ def test_much_text_in_another_language_is_told_for_each_side() -> None:
 def test_a_few_foreign_lines_are_not_told_and_few_lines_are_identified() -> None:
     asked: list[int] = []
 
-    def stranger(texts: Sequence[str], expected: Language) -> checks.Strangers:
+    def stranger(texts: Sequence[str], expected: Language) -> Strangers:
         asked.append(len(texts))
         return lambda: ["fr"] + [""] * (len(texts) - 1)
 
-    watch = checks.Watch("de-en", stranger)
+    watch = Watch("de-en", stranger)
     for _ in range(20):
         watch.look({"a": [f"line {i}" for i in range(2000)]}, None, None)
     assert sum(asked) == 200
     assert watch.messages() == []
-    checks.Watch(None, stranger).look({"a": ["x"]}, None, None)
+    Watch(None, stranger).look({"a": ["x"]}, None, None)
     assert sum(asked) == 200, "without a language nothing is expected"

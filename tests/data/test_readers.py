@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,13 @@ import pytest
 
 from mtgauge.data import columns, readers
 from mtgauge.data.corpus import Corpus
+from mtgauge.data.judgements import data_name, pair_in_name
 from mtgauge.errors import InputError, UsageError
 
 
 def put(path: Path, text: str) -> str:
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_bytes(text.encode())
+    pack: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes(pack.get(path.suffix, bytes)(text.encode()))
     return str(path)
 
 
@@ -25,12 +26,12 @@ def read(argument: str, role: Any = "system") -> list[list[object]]:
     return [list(column) for column in columns.column(argument, role)]
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "sys.en", "noending"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz", "sys.en", "noending"])
 def test_plain_text(tmp_path: Path, name: str) -> None:
     assert read(put(tmp_path / name, "one\r\ntwo\n\nfour")) == [["one", "two", "", "four"]]
 
 
-@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz", "t.tsv.xz"])
 def test_tsv_by_role_and_by_column(tmp_path: Path, name: str) -> None:
     file = put(tmp_path / name, 'sid\tsource\treference\ta\tb\n1\tQ\tR\t"x\ty\n2\tQ2\tR2\tx2\ty2\n')
     assert read(file, "source") == [["Q", "Q2"]]
@@ -88,11 +89,19 @@ def test_broken_files(tmp_path: Path, name: str, content: str, message: str) -> 
     assert name in str(caught.value)
 
 
-def test_damaged_gzip(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt.gz"
-    file.write_bytes(gzip.compress(b"line\n" * 10000)[:-20])
+@pytest.mark.parametrize(("name", "packed"), [("a.gz", gzip.compress), ("a.xz", lzma.compress)])
+def test_what_was_cut_off(tmp_path: Path, name: str, packed: Any) -> None:
+    file = tmp_path / name
+    file.write_bytes(packed(b"line\n" * 10000)[:-20])
     with pytest.raises(InputError, match="damaged after this line"):
         read(str(file))
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".xz", ".zst"])
+def test_names_of_packed_files(packed: str) -> None:
+    assert columns.stem(Path(f"online-B.txt{packed}")) == "online-B"
+    assert pair_in_name(Path(f"wmt17/de-en.tsv{packed}")) == "de-en"
+    assert data_name(Path(f"da17.tsv{packed}")) == "da17"
 
 
 def test_flipped_bytes_in_gzip(tmp_path: Path) -> None:

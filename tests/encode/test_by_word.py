@@ -1,7 +1,8 @@
-"""Texts read word by word have the ids that their tokenizer gives them whole."""
+"""Texts read word by word have the tokens that their tokenizer gives them whole."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
 from mtgauge.encode.model_folder import read_tokenizer
 from mtgauge.encode.tokens import by_word
-from mtgauge.encode.tokens.by_word import ByWord, cuts_at_spaces
+from mtgauge.encode.tokens.by_word import cuts_at_spaces
+from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.encodings import pack
 from mtgauge.models import shipped
 from tiny_models import bert_tokenizer
 
@@ -36,39 +39,37 @@ def bert(normaliser: normalizers.Normalizer | None = None) -> Tokenizer:
 
 
 READERS = {
-    "embedded": (embedded(), [1], [2]),
-    "bert": (bert(), [2], [3]),
-    "replacing": (
-        bert(normalizers.Sequence([normalizers.Replace(Regex("[bc]+"), "a"), normalizers.NFKC()])),
-        [2],
-        [3],
+    "embedded": embedded(),
+    "bert": bert(),
+    "replacing": bert(
+        normalizers.Sequence([normalizers.Replace(Regex("[bc]+"), "a"), normalizers.NFKC()])
     ),
 }
 
 
 @pytest.mark.parametrize("name", READERS)
 @given(texts=st.lists(TEXTS, max_size=6))
-def test_ids_are_those_of_the_whole_text(name: str, texts: list[str]) -> None:
-    tokenizer, before, after = READERS[name]
-    assert cuts_at_spaces(tokenizer)
+def test_tokens_are_those_of_the_whole_text(name: str, texts: list[str]) -> None:
+    tokenizer = READERS[name]
     tokenizer.enable_truncation(MOST)
-    expected = tokenizer.encode_batch(texts)
-    read = ByWord(tokenizer, before, after, MOST)
+    expected = pack(tokenizer.encode_batch(texts))
+    read = by_word.by_word(tokenizer, MOST)
+    assert read is not None
     for _ in range(2):  # new words, then known ones
-        offsets, ids, truncated = read(texts)
-        found = [row.tolist() for row in np.split(ids, offsets[1:])][: len(texts)]
-        assert found == [encoding.ids for encoding in expected]
-        assert truncated.tolist() == [bool(encoding.overflowing) for encoding in expected]
+        found = read(texts)
+        for part in fields(Tokens):
+            left, right = getattr(found, part.name), getattr(expected, part.name)
+            np.testing.assert_array_equal(left, right, err_msg=part.name)
 
 
 def test_a_full_table_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_word, "WORDS", 2)
-    tokenizer, before, after = READERS["bert"]
-    read = ByWord(tokenizer, before, after, MOST)
+    read = by_word.by_word(READERS["bert"], MOST)
+    assert read is not None
     first = read(["the cat sat on a mat"])
     read(["dog"])
     assert len(read._numbers) == 1
-    np.testing.assert_array_equal(read(["the cat sat on a mat"])[1], first[1])
+    np.testing.assert_array_equal(read(["the cat sat on a mat"]).ids, first.ids)
 
 
 def changed(**parts: object) -> Tokenizer:

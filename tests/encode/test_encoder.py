@@ -63,7 +63,8 @@ def test_vectors_do_not_depend_on_batch_mates(make: type[Encoder]) -> None:
 def test_tokens_know_their_characters_words_and_kind() -> None:
     tokens = onnx().encode(["the cats xy."])
     text = "the cats xy."
-    labels = [onnx().label(tokens, i, text) for i in range(len(tokens.ids))]
+    places, names = tokens.spans.tolist(), onnx().vocabulary
+    labels = [text[a:b] or names[k] for (a, b), k in zip(places, tokens.ids, strict=True)]
     assert labels == ["[CLS]", "the", "cats", "x", "y", ".", "[SEP]"]
     assert tokens.first.tolist() == [True, True, True, True, False, True, True]
     assert tokens.special.tolist() == [True, False, False, False, False, False, True]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from mtgauge.engine.comparison import compare
 from mtgauge.engine.contrast import Counted
 from mtgauge.engine.inside import chosen, how_many, looked_into
 from mtgauge.engine.slices import MOST_GROUPS, length_groups, value_groups
+from mtgauge.engine.trust import ENOUGH
 from mtgauge.engine.verdict import needs_person, preferences, shown_pair, verdict
 from mtgauge.errors import InputError, UsageError
 from mtgauge.report.writers import json_text
@@ -39,6 +39,11 @@ def made(n: int = 24, **more):
 @pytest.fixture(scope="module")
 def result():
     return made(by={"domain": ["news", "chat", "news"] * 8})
+
+
+@pytest.fixture(scope="module")
+def long_run():
+    return made(ENOUGH)
 
 
 # groups
@@ -138,15 +143,15 @@ def test_phrases_of_empty_texts() -> None:
 # the verdict
 
 
-def test_the_better_system_is_named(result) -> None:
-    said = verdict(result)
+def test_the_better_system_is_named(long_run) -> None:
+    said = verdict(long_run)
     assert said.best == "good"
     assert said.headline == "good is the better system."
     assert said.sentences[0] == "good is better than bad by all 2 metrics."
     assert "p ≤ 0.001" in said.sentences[1] or "p < 0.001" in said.sentences[1]
     assert said.sentences[2].startswith("People would probably notice the difference to bad")
-    assert preferences(result, "good", "bad").mine == ("chrf", "ter")
-    assert shown_pair(result) == ("good", "bad")
+    assert preferences(long_run, "good", "bad").mine == ("chrf", "ter")
+    assert shown_pair(long_run) == ("good", "bad")
 
 
 def test_equal_systems_have_no_best() -> None:
@@ -253,13 +258,17 @@ def test_two_systems_are_compared(result) -> None:
     assert chrf.difference == pytest.approx(
         result["chrf"]["good"].score - result["chrf"]["bad"].score
     )
-    assert not math.isnan(chrf.people_agree)
+    assert chrf.people_agree is None
     assert found.only_second
     assert found.segments[0] == chosen(result, 1)[0]
     turned = compare(result, "good", "bad")
     assert turned.differences[0].difference == -chrf.difference
     assert turned.differences[0].better == "good"
     assert [p.text for p in turned.only_first] == [p.text for p in found.only_second]
+
+
+def test_people_agree_with_a_difference_of_many_segments(long_run) -> None:
+    assert 0.5 < compare(long_run).differences[0].people_agree <= 1
 
 
 @pytest.mark.parametrize(

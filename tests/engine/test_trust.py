@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import mtgauge
 from mtgauge.engine import trust
 from mtgauge.engine.ready import make_ready
-from mtgauge.engine.trust import Differences, Trust, key, known, slope, slope_interval
+from mtgauge.engine.trust import Trust, key, known
 from mtgauge.engine.verdict import verdict
 from mtgauge.metric import Task
 from mtgauge.report.trust import trust_lines
+from recipe_files import recipe
 
 BOTH = frozenset({"source", "reference"})
 ROW = Trust("chrf", "de-en", "WMT18", 500, 0.45, 16, 120, 0.8, 0.5, 0.3, 0.9)
@@ -30,6 +31,7 @@ def signature(spec: str, lang: str = "de-en"):
 
 def test_examples_in_the_docstring() -> None:
     assert doctest.testmod(trust).failed == 0
+    assert doctest.testmod(recipe("trust")).failed == 0
 
 
 def test_a_key_is_settings_and_models_not_language() -> None:
@@ -41,21 +43,23 @@ def test_a_key_is_settings_and_models_not_language() -> None:
 
 
 def test_the_curve_recovers_the_slope_it_was_drawn_from() -> None:
+    made = recipe("trust")
     rng = np.random.default_rng(0)
     d = rng.normal(size=20_000)
     agree = rng.random(20_000) < 1 / (1 + np.exp(-1.7 * d))
-    drawn = Differences(d, np.where(agree, 1.0, -1.0))
-    assert slope([drawn]) == pytest.approx(1.7, abs=0.08)
-    small = Differences(drawn.metric[:300], drawn.human[:300])
-    low, high = slope_interval([small])
-    assert low < slope([small]) < high
+    drawn = made.Differences(d, np.where(agree, 1.0, -1.0))
+    assert made.slope([drawn]) == pytest.approx(1.7, abs=0.08)
+    small = made.Differences(drawn.metric[:300], drawn.human[:300])
+    low, high = made.slope_interval([small])
+    assert low < made.slope([small]) < high
 
 
 def test_a_metric_that_is_always_wrong_has_a_negative_slope() -> None:
-    found = Differences.of({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 3.0, "b": 2.0, "c": 1.0})
+    made = recipe("trust")
+    found = made.Differences.of({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 3.0, "b": 2.0, "c": 1.0})
     assert found.accuracy() == 0
-    assert slope([found]) < 0
-    tied = Differences.of({"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 3.0})
+    assert made.slope([found]) < 0
+    tied = made.Differences.of({"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 3.0})
     assert len(tied.metric) == 0
     assert math.isnan(tied.accuracy())
 

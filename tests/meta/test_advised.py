@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics.test_cosine import laser_folder
+from encode.test_laser import laser_2019_folder
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
 from mtgauge.encode.words.files import convert
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("bert-base-multilingual-cased", "bert-base-uncased"):
         shutil.copytree(encoder_folders()[1], root / name)
     shutil.copytree(language_model_folders()[1], root / "gpt2")
-    shutil.move(laser_folder(root), root / "LASER")
+    laser_2019_folder(root / "LASER")
     (root / "RCSLS").mkdir()
     for lang in ("de", "en"):
         convert(word_vectors(root / f"{lang}.vec"), root / "RCSLS" / f"{lang}.vectors")

@@ -109,7 +109,7 @@ def test_versions_of_the_users_own(metrics: None) -> None:
     mine = {"mine": ["Short one.", "", GOOD[2] + " And more.", ""]}
     found = by_fault(robust(goods, ["length"], worse=mine), "length")["mine"]
     assert (found.cases, found.wins, found.share) == (2, 1, 0.5)
-    with pytest.raises(UsageError, match="mine has 1 lines, but there are 4"):
+    with pytest.raises(UsageError, match="mine has 1 lines for 4 segments"):
         robust(goods, ["length"], worse={"mine": ["x"]})
     with pytest.raises(UsageError, match="copy is the name of a fault"):
         robust(goods, ["length"], worse={"copy": GOOD})

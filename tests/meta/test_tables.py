@@ -130,6 +130,15 @@ def test_a_sample_is_named_in_the_row():
     assert "| xmoverscore (150 segments per pair) |" in text
 
 
+def test_a_trained_stand_in_says_on_how_much_it_was_trained():
+    method = "esim:model=heads/embedded/TrainL/esim"
+    taught = {method: "13,440 training segments, 2 epochs"}
+    found = Findings("segment", [_row(method)], printed=tables.experiment("002.1"), taught=taught)
+    found.rows = [tables.beside(row) for row in found.rows]
+    text = experiment.render(found, "markdown")
+    assert "judgements for TrainL; 13,440 training segments, 2 epochs) |" in text
+
+
 def test_averages_match_only_over_the_same_pairs():
     pairs = tuple(f"{s}-en" for s in "cs de fi lv ru tr zh".split())
     whole = _row(lp="average", value=0.481, over=pairs, n=560 * 7)

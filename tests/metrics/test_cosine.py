@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import EncoderSettings, load_encoder
+from mtgauge.encode import load_encoder
 from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
-from mtgauge.encode.sentence.laser import LaserEncoder
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import Task
@@ -158,54 +155,6 @@ def test_sentence_transformers_that_cannot_be_run_are_refused(tmp_path: Path) ->
     (folder / "modules.json").unlink()
     with pytest.raises(ResourceError, match=r"lacks modules\.json"):
         SentenceTransformer(str(folder))
-
-
-def laser_folder(tmp_path: Path) -> Path:
-    spm = pytest.importorskip("sentencepiece")
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("the cat sat on the mat\ndie katze saß auf der matte\n" * 20, "utf-8")
-    folder = tmp_path / "laser"
-    folder.mkdir()
-    model = io.BytesIO()
-    spm.SentencePieceTrainer.train(
-        input=str(corpus), model_writer=model, vocab_size=26, minloglevel=2
-    )
-    (folder / "laser2.spm").write_bytes(model.getvalue())
-    processor = spm.SentencePieceProcessor(model_proto=model.getvalue())
-    pieces = [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
-    (folder / "laser2.cvocab").write_text("".join(f"{p} 1\n" for p in pieces), "utf-8")
-    torch.manual_seed(4)
-    params = {"num_embeddings": len(pieces) + 4, "embed_dim": 6, "hidden_size": 5, "num_layers": 2}
-    embeddings = torch.nn.Embedding(params["num_embeddings"], 6)
-    lstm = torch.nn.LSTM(6, 5, 2, bidirectional=True)
-    weights = {f"embed_tokens.{k}": v for k, v in embeddings.state_dict().items()}
-    weights |= {f"lstm.{k}": v for k, v in lstm.state_dict().items()}
-    torch.save({"params": params, "model": weights}, folder / "laser2.pt")
-    return folder
-
-
-def test_laser_is_the_maximum_over_time_of_the_lstm(tmp_path: Path) -> None:
-    folder = laser_folder(tmp_path)
-    encoder = LaserEncoder(folder, EncoderSettings())
-    texts = ["The cat", "die katze saß auf der matte", ""]
-    vectors, _ = encoder.encode(texts)
-    for text, row in zip(texts, vectors, strict=True):
-        ids = torch.tensor(encoder._numbers(text))[None]
-        with torch.inference_mode():
-            want = encoder.lstm(encoder.embeddings(ids))[0].amax(dim=1)[0].numpy()
-        np.testing.assert_allclose(row, want, atol=1e-6)
-    found = load(f"cosine:encoder='laser:{folder}',lm=off").statistics(BATCH)
-    assert (np.abs(found) <= 1 + 1e-9).all()
-
-
-def test_broken_laser_folders_are_refused(tmp_path: Path) -> None:
-    folder = laser_folder(tmp_path)
-    (folder / "laser2.pt").write_bytes(b"nonsense")
-    with pytest.raises(ResourceError, match="no LASER checkpoint"):
-        LaserEncoder(folder, EncoderSettings())
-    (folder / "laser2.pt").unlink()
-    with pytest.raises(ResourceError, match=r"holds one \*\.pt"):
-        LaserEncoder(folder, EncoderSettings())
 
 
 def test_use_brings_translations_together() -> None:

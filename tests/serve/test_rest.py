@@ -112,6 +112,7 @@ def test_every_kind_of_file_is_known(client, name, data, kind, roles):
         ("a.txt", b"", 422, "a.txt: the file is empty"),
         ("a.tsv", b"a\tb\nc\n", 422, "a.tsv, line 2: 1 columns where the header has 2"),
         ("a.txt.gz", b"", 422, "unpack it first"),
+        ("a.txt.zst", b"", 422, "unpack it first"),
         ("a.txt", b"x\n" * 101, 422, "a.txt has more than 100 translations"),
         ("a.xlsx", b"PK", 422, "a.xlsx: not a readable XLSX file"),
         ("../../../etc/passwd", b"x\ty\n" * 20, 422, "passwd: every line holds a tab"),

@@ -13,10 +13,11 @@ from mtgauge.encode import EncoderSettings
 from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.train.judged.coder import read_coder
 from mtgauge.train.judged.codes import Book
+from mtgauge.train.metrics.heads import head as train_head
 from mtgauge.train.metrics.vectors import LiveVectors, StoredVectors
 from mtgauge.train.nets.heads import BiLSTM, ContextModel, ScalarMix, attend, pool
 from mtgauge.train.onnx.restore import load_encoder
-from mtgauge.train.settings import HEADS, HeadName
+from mtgauge.train.settings import HEADS, HeadName, HeadTraining, JudgedFiles
 from trained_models import write_encoder
 
 
@@ -177,3 +178,42 @@ def test_vectors_are_built_once_and_again_after_a_kill(tmp_path: Path) -> None:
     (out / "index.json").unlink()  # a build that was killed has no index
     StoredVectors.build(encoder, ["a dog", "a cat"], (1, 2), out, quiet=True)
     assert sum(calls) == 4
+
+
+def test_only_wanted_texts_are_encoded(tmp_path: Path) -> None:
+    encoder = OnnxEncoder(write_encoder(tmp_path), EncoderSettings())
+    texts = ["the cat sees a dog .", "near", "the old city", "warm bread"]
+    whole = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "all", quiet=True)
+    wanted = np.array([2, 0, 2])
+    some = StoredVectors.build(encoder, texts, (1, 2), tmp_path / "some", True, wanted)
+    assert some.lengths.tolist() == [whole.lengths[0], 0, whole.lengths[2], 0]
+    cpu = torch.device("cpu")
+    for x, y in zip(some.batch(wanted, cpu), whole.batch(wanted, cpu), strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), atol=0.02)
+    encoder.forward = None  # type: ignore[method-assign]
+    StoredVectors.build(encoder, texts, (1, 2), tmp_path / "some", True, wanted)  # is there
+    with pytest.raises(TypeError):  # others are not
+        StoredVectors.build(encoder, texts, (1, 2), tmp_path / "some", True, wanted + 1)
+
+
+def test_heads_of_one_corpus_share_vectors_and_a_part_of_it_is_enough(tmp_path: Path) -> None:
+    folder = write_encoder(tmp_path)
+    rows = ["lp\tsystem\tsid\tsource\treference\thypothesis\thuman"]
+    words = "the cat sees a dog near an old city warm bread".split()
+    for i in range(40):
+        reference, said = " ".join(words[i % 9 :]), " ".join(words[: i % 8 + 2])
+        rows.append(f"de-en\t-\t{i}\tSatz {i}\t{reference}\t{said}\t{i % 5}")
+    (tmp_path / "judged.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    files = JudgedFiles(train=[tmp_path / "judged.tsv"], dev_share=0.25, limit=10)
+    times = []
+    names: tuple[HeadName, ...] = ("ruse", "bilstm")
+    for name in names:
+        settings = HeadTraining(
+            encoder=str(folder), hidden=4, epochs=1, device="cpu", quiet=True, weights_only=True,
+            vectors=tmp_path / "shared",
+        )  # fmt: skip
+        facts = train_head(name, files, tmp_path / name, settings)
+        assert facts["epochs"] == 1
+        assert not (tmp_path / name / "vectors").exists()
+        times.append((tmp_path / "shared" / "vectors.f16").stat().st_mtime_ns)
+    assert times[0] == times[1], "the second head read what the first one made"

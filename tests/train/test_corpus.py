@@ -67,6 +67,14 @@ def test_a_line_with_a_missing_column_is_named(tmp_path: Path) -> None:
         list(read_pairs(file))
 
 
+def test_a_corpus_that_was_cut_off_is_no_shorter_one(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    file = tmp_path / "de-en.tsv.zst"
+    file.write_bytes(zstandard.compress(b"ja\tyes\n" * 100_000)[:-20])
+    with pytest.raises(EOFError):
+        list(read_pairs(file))
+
+
 def test_the_lexicon_finds_translations(tiny_corpus: Path) -> None:
     from mtgauge.train.embedded.prepare import load_types
 

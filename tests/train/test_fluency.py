@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recipe_files import recipe
+
 torch = pytest.importorskip("torch")
 
 from mtgauge.encode.transformer import Causal, Ragged, Shape, log_probability  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP  # noqa: E402
 from mtgauge.train.embedded.fluency import (  # noqa: E402
     ranked_loss,
-    read_loss,
     sequences,
     train_language_model,
-    word_chances,
 )
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
 from mtgauge.train.embedded.samples import Samples  # noqa: E402
@@ -56,7 +56,7 @@ def test_a_words_chance_is_the_sum_of_its_pieces() -> None:
     batch = Ragged.of([[1, 10, 11, 12, 2], [1, 13, 2]])
     word = torch.tensor([0, 1, 1, 2, 3, 4, 5, 6])
     log_p = torch.tensor([-1.0, -2, -3, -4, -99, -5, -6, -99])
-    found = word_chances(log_p, batch, word, 7)
+    found = recipe("reader").word_chances(log_p, batch, word, 7)
     assert found.tolist() == [0, -3, -3, -4, 0, -5, -6]
 
 
@@ -90,25 +90,21 @@ def test_words_come_to_be_as_likely_as_the_reader_finds_them(
     theirs = {name.replace("student", "reader"): value for name, value in arrays.items()}
     np.savez(folder / "pieces.npz", **(theirs | arrays))
 
-    class Parity:
-        begin = BOS
+    def parity(batch: Ragged):
+        return torch.where(batch.ids.roll(-1) % 2 == 0, -0.5, -5.0)
 
-        def __call__(self, batch: Ragged):
-            return torch.where(batch.ids.roll(-1) % 2 == 0, -0.5, -5.0)
-
-    corpus, reader = ParallelCorpus.load(folder, "cpu"), Parity()
+    corpus, reading = ParallelCorpus.load(folder, "cpu"), recipe("reader").Reading(parity)
     torch.manual_seed(0)
     model = Causal(SHAPE)
-    tables = corpus.tables("student", BOS, EOS), corpus.tables("reader", BOS, BOS)
 
     def loss() -> float:
         rng = torch.Generator().manual_seed(3)
         with torch.no_grad():
-            return read_loss(model, reader, corpus, torch.arange(60), tables, rng).item()
+            return reading(model, corpus, torch.arange(150), rng).item()
 
     before = loss()
     settings = LanguageModelTraining(steps=25, words=400, warmup=3, rate=5e-3)
-    train_language_model(corpus, model, settings, tmp_path, reader=reader)
+    train_language_model(corpus, model, settings, tmp_path, also={"read": reading})
     assert loss() < before - 0.5
 
 

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from recipe_files import RECIPES, recipe
+
 pytest.importorskip("torch")
-RECIPES = Path(__file__).parents[2] / "recipes"
 
 
-@pytest.fixture(scope="module")
-def recipe() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("select_text", RECIPES / "select_text.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_no_origin_drowns_the_others(recipe: ModuleType) -> None:
-    taken = recipe.quotas({"europarl": 100_000, "tatoeba": 10_000, "ud-pud": 100}, 20_000)
+def test_no_origin_drowns_the_others() -> None:
+    taken = recipe("select_text").quotas(
+        {"europarl": 100_000, "tatoeba": 10_000, "ud-pud": 100}, 20_000
+    )
     assert taken["ud-pud"] == 100
     assert sum(taken.values()) == pytest.approx(20_000, abs=3)
     assert taken["europarl"] < 3 * taken["tatoeba"]
 
 
-def test_only_free_text_is_taken(
-    recipe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_free_text_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("parallel", "mlqe"):
         (tmp_path / name).mkdir()
     lines = [f"ein satz {i}\ta sentence {i}\ttatoeba\n" for i in range(50)]
@@ -42,15 +31,15 @@ def test_only_free_text_is_taken(
     folders = [str(tmp_path / name) for name in ("parallel", "mlqe")]
     out = tmp_path / "clean"
     monkeypatch.setattr("sys.argv", ["x", "--parallel", *folders, "--out", str(out)])
-    recipe.main()
+    recipe("select_text").main()
     chosen = (out / "de-en.tsv").read_text("utf-8").splitlines()
     assert len(chosen) == 51
     assert {line.split("\t")[2] for line in chosen} == {"tatoeba", "mlqe"}
     assert json.loads((out / "taken.json").read_text("utf-8"))["de"] == {"tatoeba": 50, "mlqe": 1}
 
 
-def test_languages_that_get_more_text_are_drawn_more_often(recipe: ModuleType) -> None:
+def test_languages_that_get_more_text_are_drawn_more_often() -> None:
     shares = json.loads((RECIPES / "shares-second.json").read_text("utf-8"))
     assert set(shares) == {"languages", "origins"}
-    assert set(recipe.PAIRS) - set(shares["languages"]) == {"fr", "es"}
+    assert set(recipe("select_text").PAIRS) - set(shares["languages"]) == {"fr", "es"}
     assert all(weight > 0 for part in shares.values() for weight in part.values())

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mtgauge.errors import MtgaugeError, UsageError
+from mtgauge.errors import MtgaugeError, ResourceError, UsageError
 from mtgauge.train.loop import fit as loop
 from mtgauge.train.loop.fit import Plan, fit, pick_device, read_log
 from mtgauge.train.nets import weights as stored
@@ -181,10 +181,10 @@ def test_out_of_time_it_ends_cleanly(tmp_path: Path) -> None:
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UsageError, match="There are: auto, cpu, cuda, mps"):
+    with pytest.raises(ResourceError, match="There is no device 'gpu': auto, cpu, cuda, mps"):
         pick_device("gpu")
     if not torch.cuda.is_available():
-        with pytest.raises(UsageError, match="no such device here"):
+        with pytest.raises(ResourceError, match="no CUDA GPU is there"):
             pick_device("cuda")
 
 

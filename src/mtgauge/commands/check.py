@@ -13,6 +13,7 @@ from mtgauge.commands.shared import (
     brought,
     score_open,
     take_test_set,
+    tell,
     use_encoder_options,
 )
 from mtgauge.data.corpus import Corpus
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.flush()
     if not args.quiet:
         for message in result.warnings:
-            print(f"warning    {message}", file=sys.stderr)
+            tell("warning", message)
     _write(args, settings, verdict, result)
     return CLOSED if verdict.closed else 0
 

@@ -39,6 +39,12 @@ an official WMT folder (DA-seglevel.csv ...), or an mt-metrics-eval folder. Corr
 signed: a metric that is lower for better texts says so itself and is negated for it.
 """
 
+# flags that are arguments of `mtgauge.meta` as they are
+_SAME = (
+    "metrics", "level", "human", "scores", "lower", "by", "pool", "test", "paper", "experiment",
+    "surface", "limit", "dataset", "unescape", "seed",
+)  # fmt: skip
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
@@ -95,29 +101,10 @@ def run(args: argparse.Namespace) -> int:
     # -l takes several pairs and so swallows a DATA that follows it
     langs = [word for word in args.lang or () if not Path(word).exists()]
     data = [*args.data, *(Path(word) for word in args.lang or () if Path(word).exists())]
+    same = {name: getattr(args, name) for name in _SAME}
     with running(args, "segments") as (place, progress):
         found = meta(
-            data,
-            args.metrics,
-            lang=langs,
-            level=args.level,
-            human=args.human,
-            scores=args.scores,
-            lower=args.lower,
-            by=args.by,
-            pool=args.pool,
-            test=args.test,
-            ci=not args.no_ci,
-            paper=args.paper,
-            experiment=args.experiment,
-            surface=args.surface,
-            limit=args.limit,
-            dataset=args.dataset,
-            unescape=args.unescape,
-            seed=args.seed,
-            cache=cache,
-            place=place,
-            progress=progress,
+            data, lang=langs, ci=not args.no_ci, cache=cache, place=place, progress=progress, **same
         )
     sys.stdout.write(found.render(args.format, matrix=args.matrix))
     if args.disagree is not None:

@@ -38,6 +38,9 @@ equation 2 of Zhao et al. 2020), in the robust probe at least as high: 0 is best
 `mtgauge meta`. Metrics that compare with the reference need another good translation: -t.
 """
 
+# flags that are arguments of `mtgauge.probe` as they are
+_SAME = ("metrics", "lang", "dictionary", "faults", "limit", "unescape", "seed")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
@@ -80,20 +83,14 @@ def run(args: argparse.Namespace) -> int:
         found: Probes | Robustness = probe(
             args.probe,
             args.data,
-            args.metrics,
             sources=texts.get("source"),
             references=texts.get("reference"),
             translations=texts.get("translation"),
-            lang=args.lang,
-            dictionary=args.dictionary,
             parallel=_parallel(args),
-            faults=args.faults,
             worse=_own_versions(args),
-            limit=args.limit,
-            unescape=args.unescape,
-            seed=args.seed,
             cache=open_cache(args),
             progress=progress,
+            **{name: getattr(args, name) for name in _SAME},
         )
     sys.stdout.write(found.render(args.format))
     if args.histogram and isinstance(found, Probes) and args.format != "json":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from mtgauge.commands.outputs import OutputFile
@@ -12,6 +11,7 @@ from mtgauge.commands.shared import (
     add_page_options,
     metrics_or_usual,
     score_files,
+    tell,
     use_encoder_options,
     write_page,
 )
@@ -59,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         result = score_files(args, metrics_or_usual(args), page=True)
     if result.texts is None:
-        print(
-            f"warning    {args.result} has no texts: the page has scores and tests, but no "
-            "segments. Write it with mtgauge score ... --json FILE --texts.",
-            file=sys.stderr,
+        tell(
+            "warning",
+            f"{args.result} has no texts: the page has scores and tests, but no segments. Write it "
+            "with mtgauge score ... --json FILE --texts.",
         )
     write_page(result, args.output, args.explain, args.title)
     print(args.output)

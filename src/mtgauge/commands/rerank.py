@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.commands.outputs import OutputFile
-from mtgauge.commands.shared import add_run_options, running, use_encoder_options
+from mtgauge.commands.shared import add_run_options, running, tell, use_encoder_options
 from mtgauge.data import candidates, readers
 from mtgauge.data.output import write
 from mtgauge.data.spool import STANDARD_INPUT, Spool
@@ -175,11 +175,10 @@ def _matrix_lines(result: Reranked) -> Iterable[str]:
 def _tell(result: Reranked, seconds: float, place: str) -> None:
     for name, signature in result.signatures.items():
         blank = "mbr " if name.startswith("mbr:") else ""
-        print(f"signature  {blank}{signature}", file=sys.stderr)
+        tell("signature", f"{blank}{signature}")
     changed = sum(choice != 0 for choice in result.choice)
     many = len(result.candidates)
-    print(f"note       {changed:,} of {many:,} segments: not the first candidate.", file=sys.stderr)
+    tell("note", f"{changed:,} of {many:,} segments: not the first candidate.")
     if place:
-        print(f"place      {place}", file=sys.stderr)
-    texts = sum(map(len, result.candidates))
-    print(f"speed      {texts:,} candidates in {seconds:.1f} s", file=sys.stderr)
+        tell("place", place)
+    tell("speed", f"{sum(map(len, result.candidates)):,} candidates in {seconds:.1f} s")

@@ -13,6 +13,8 @@ from mtgauge.commands.shared import (
     metrics_or_usual,
     score_files,
     take_test_set,
+    tell,
+    tell_notes,
     terminal_width,
     write_page,
 )
@@ -20,7 +22,6 @@ from mtgauge.data import columns
 from mtgauge.data.output import write
 from mtgauge.engine.result import Result
 from mtgauge.errors import UsageError
-from mtgauge.notes import sentence
 from mtgauge.report.table import by_score, pairs, render
 from mtgauge.report.trust import trust_lines
 from mtgauge.report.writers import FORMATS, json_text
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.flush()
     for metric in result.values():
         if metric.unserved is not None:
-            print(f"warning    {metric.spec} has no scores: {metric.unserved}", file=sys.stderr)
+            tell("warning", f"{metric.spec} has no scores: {metric.unserved}")
     if not args.quiet:
         _tell(result, seconds, verbose=args.verbose)
     if args.json is not None:
@@ -119,16 +120,13 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
     """Signatures, suspicions and speed: everything that is not the result."""
     for metric in result.values():
         if metric.unserved is None:
-            line = metric.signature.full if verbose else metric.signature.short
-            print(f"signature  {line}", file=sys.stderr)
+            tell("signature", metric.signature.full if verbose else metric.signature.short)
     for message in result.warnings:
-        print(f"warning    {message}", file=sys.stderr)
+        tell("warning", message)
     for line in trust_lines(result):
-        print(f"trust      {line}", file=sys.stderr)
+        tell("trust", line)
     for metric in result.values():
-        for what, count in metric.notes.items():
-            if count and what != "empty":
-                print(f"note       {metric.spec}: {sentence(what, count)}", file=sys.stderr)
+        tell_notes(metric.spec, metric.notes)
     done = result.segments * len(result.systems)
-    print(f"speed      {done:,} segments in {seconds:.1f} s", end="", file=sys.stderr)
-    print(f" ({done / max(seconds, 1e-9):,.0f} per second)", file=sys.stderr)
+    each = done / max(seconds, 1e-9)
+    tell("speed", f"{done:,} segments in {seconds:.1f} s ({each:,.0f} per second)")

@@ -1,4 +1,4 @@
-"""What several commands need: a progress bar, options for encoders."""
+"""What several commands need: shared options, remarks on standard error, a progress bar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtgauge import registry
@@ -22,6 +22,7 @@ from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
 from mtgauge.errors import UsageError
+from mtgauge.notes import sentence
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
 
@@ -36,6 +37,18 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int], 
 
     with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, unit_scale=True) as bar:
         yield bar.update
+
+
+def tell(what: str, text: str) -> None:
+    """A line on standard error, behind what it is about."""
+    print(f"{what:<10} {text}", file=sys.stderr)
+
+
+def tell_notes(spec: str, notes: Mapping[str, int]) -> None:
+    """What a metric counted while scoring, but for empty texts, which are warned of."""
+    for what, count in notes.items():
+        if count and what != "empty":
+            tell("note", f"{spec}: {sentence(what, count)}")
 
 
 def terminal_width() -> int:
@@ -161,7 +174,7 @@ def score_open(
             beside=beside,
         )
     if place.remark() and not args.quiet:
-        print(f"place      {place.remark()}", file=sys.stderr)
+        tell("place", place.remark())
     return result
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from mtgauge.commands.flags import read
 from mtgauge.commands.outputs import OutputFile
-from mtgauge.commands.shared import add_run_options, running, use_encoder_options
+from mtgauge.commands.shared import (
+    add_run_options,
+    running,
+    tell,
+    tell_notes,
+    use_encoder_options,
+)
 from mtgauge.data.records import Form
 from mtgauge.data.spool import STANDARD_INPUT
 from mtgauge.encode.load import configured
@@ -18,7 +24,6 @@ from mtgauge.engine.stream.plan import Plan
 from mtgauge.engine.stream.rules import DUPLICATES, RULES
 from mtgauge.engine.stream.run import ENCODERS, Streamed, stream
 from mtgauge.errors import UsageError
-from mtgauge.notes import sentence
 
 _EXAMPLES = """
 examples:
@@ -117,21 +122,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tell(found: Streamed, seconds: float, place: str) -> None:
-    def say(what: str, text: str) -> None:
-        print(f"{what:<10} {text}", file=sys.stderr)
-
     for signature in found.signatures:
-        say("signature", signature)
+        tell("signature", signature)
     for spec, notes in found.notes.items():
-        for what, count in notes.items():
-            if count:
-                say("note", f"{spec}: {sentence(what, count)}")
+        tell_notes(spec, notes)
     if found.resumed:
-        say("note", f"{found.resumed:,} shard(s) were finished before.")
-    say("records", f"{found.records:,} read, {found.kept:,} kept, {found.rejected:,} rejected")
+        tell("note", f"{found.resumed:,} shard(s) were finished before.")
+    tell("records", f"{found.records:,} read, {found.kept:,} kept, {found.rejected:,} rejected")
     for condition, count in found.dropped.most_common():
-        say("dropped", f"{count:,} by {condition}")
+        tell("dropped", f"{count:,} by {condition}")
     if place:
-        say("place", place)
+        tell("place", place)
     each = found.records / max(seconds, 1e-9)
-    say("speed", f"{found.records:,} records in {seconds:.1f} s ({each:,.0f} per second)")
+    tell("speed", f"{found.records:,} records in {seconds:.1f} s ({each:,.0f} per second)")

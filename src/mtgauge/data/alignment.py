@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_SOURCE, _REFERENCES = "the source", "the references"  # as `checks.Watch` names them
+_SOURCE, _REFERENCES = "the source", "the references"  # as `watch.Watch` names them
 _WORD = re.compile(r"\w+")
 _LINES_OF_WORDS, _LINES_OF_LENGTHS = 500, 20_000
 _FEWEST = 5  # lines, and words in common

@@ -36,7 +36,7 @@ def read(
     """The candidates of a file, by its ending; `label` is what messages call it."""
     name = label or str(path)
     kind = (
-        "nbest" if Path(name.removesuffix(".gz")).suffix == ".nbest" else readers.table_kind(path)
+        "nbest" if readers.plain_name(Path(name)).endswith(".nbest") else readers.table_kind(path)
     )
     if kind in ("tsv", "csv"):
         raise UsageError(f"{name}: candidates come as plain lines (-n N), .jsonl or .nbest.")

@@ -1,6 +1,6 @@
 """Columns of text that can be read again and again, never whole in memory.
 
-    a.txt  a.txt.gz          one segment per line
+    a.txt  a.txt.gz          one segment per line; also .xz and .zst
     data.tsv  data.csv       a header, then one segment per row
     data.jsonl               one object per line
     data.xlsx                the first sheet, its first row the header
@@ -114,8 +114,8 @@ def _split_argument(argument: str) -> tuple[Path, str | None]:
 
 
 def stem(path: Path) -> str:
-    """A file's name without .gz or .zst and its last ending: the name of a system."""
-    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    """A file's name without its endings: the name of a system."""
+    name = readers.plain_name(path)
     return Path(name).stem or name
 
 
@@ -138,6 +138,16 @@ def choose(header: Sequence[str], role: Role) -> list[str]:
         return named
     known = {*_SOURCE, *_OTHER}
     return [n for n in header if low[n] not in known and not _REFERENCE.fullmatch(low[n])]
+
+
+def flat(cell: Text) -> tuple[str, ...]:
+    """The texts of a cell: one, or all references of a segment."""
+    return cell if isinstance(cell, tuple) else (cell,)
+
+
+def texts_of(argument: str) -> list[str]:
+    """All references that an option names, a file or a column of one."""
+    return [text for each in column(argument, "reference") for cell in each for text in flat(cell)]
 
 
 def _listing(header: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.data import checks, columns, readers
-from mtgauge.data.columns import Argument, Column, Text
+from mtgauge.data.columns import Argument, Column
 from mtgauge.data.seal import text_digest
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
@@ -202,13 +202,13 @@ class Corpus:
     def _given(self) -> Iterator[str]:
         """What is the same for every system: tells one test set from another."""
         for cell in self.sources or ():
-            yield from _flat(cell)
+            yield from columns.flat(cell)
         yield from self.reference_texts()
 
     def reference_texts(self) -> Iterator[str]:
         for each in self.references:
             for cell in each:
-                yield from _flat(cell)
+                yield from columns.flat(cell)
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         """Chunks of `size` segments; files of different length are refused at the end."""
@@ -235,7 +235,9 @@ class Corpus:
         references = None
         if count:
             rows = zip(*cells[:count], strict=True)
-            references = [tuple(text for cell in row for text in _flat(cell)) for row in rows]
+            references = [
+                tuple(text for cell in row for text in columns.flat(cell)) for row in rows
+            ]
         if self.documents is not None:
             cells.pop()
         middle = count + len(self.systems)
@@ -263,10 +265,6 @@ def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
             if argument in readers.header_of(column.path, name):
                 return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
     return columns.column(argument, "system", spool)[0]
-
-
-def _flat(cell: Text) -> tuple[str, ...]:
-    return cell if isinstance(cell, tuple) else (cell,)
 
 
 def _reference_columns(rows: list[tuple[str, ...]]) -> list[Column]:

@@ -16,7 +16,6 @@ the metric did not score.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,7 +86,7 @@ def read(path: str | Path, systems: Mapping[str, str], lang: str | None = None) 
     with Spool() as spool:
         file = spool.reusable(path)
         readers.must_exist(file)
-        if path.name.removesuffix(".gz").endswith(".json"):
+        if readers.plain_name(path).endswith(".json"):
             return _read_json(file, path, systems)
         number, first = next(readers.raw_lines(file))
         if readers.is_number(first):
@@ -178,11 +177,10 @@ def _in_order(rows: Sequence[Row], system: str, path: Path) -> list[Row]:
 
 
 def _read_json(file: Path, path: Path, systems: Mapping[str, str]) -> list[Foreign]:
-    opened = gzip.open if path.name.endswith(".gz") else open
     try:
-        with opened(file, "rt", encoding="utf-8") as handle:
+        with readers.open_bytes(file) as handle:
             data = json.load(handle)
-    except (ValueError, OSError) as error:  # not JSON, not UTF-8, not gzip
+    except (ValueError, *readers.DAMAGE) as error:  # not JSON, not UTF-8, cut off
         raise InputError(f"cannot be read as JSON ({error})", file=path) from None
     if not isinstance(data, dict) or not all(_is_list_of_rows(rows) for rows in data.values()):
         raise InputError(

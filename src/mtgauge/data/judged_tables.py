@@ -30,7 +30,7 @@ from mtgauge.data.judgements import (
     dataset_name,
     pair_in_name,
 )
-from mtgauge.data.readers import number_of, text_of
+from mtgauge.data.readers import number_of, plain_name, text_of
 from mtgauge.errors import InputError, UsageError
 
 Rows = list[tuple[int, dict[str, Any]]]  # line number, cells by column
@@ -168,7 +168,7 @@ def read_folder(
 ) -> list[Judgements]:
     """A folder of test sets called LP.tsv."""
     files = sorted(
-        f for f in folder.iterdir() if f.name.endswith((".tsv", ".tsv.gz")) and pair_in_name(f)
+        f for f in folder.iterdir() if plain_name(f).endswith(".tsv") and pair_in_name(f)
     )
     if not files:
         raise InputError(

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mtgauge.data import checks, columns
 from mtgauge.data.codes import is_pair, usual
+from mtgauge.data.readers import plain_name
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 
@@ -133,7 +134,7 @@ class Judgements:
 
 def pair_in_name(path: Path) -> str | None:
     """`de-en` from `de-en.tsv.gz`; None where the name is not just a pair."""
-    stem = path.name.removesuffix(".gz").removesuffix(".tsv")
+    stem = plain_name(path).removesuffix(".tsv")
     return usual(stem) if is_pair(stem) else None
 
 
@@ -142,7 +143,7 @@ def data_name(path: Path) -> str:
 
     Square brackets mark slices of a data set (`da17[system x]`), so a name has round ones.
     """
-    name = re.sub(r"\.(tsv|csv|jsonl|txt)?(\.gz)?$", "", path.resolve().name) or str(path)
+    name = re.sub(r"\.(tsv|csv|jsonl|txt)?$", "", plain_name(path.resolve())) or str(path)
     return name.replace("[", "(").replace("]", ")")
 
 

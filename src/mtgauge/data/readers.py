@@ -1,6 +1,6 @@
 """Files as checked lines and tables, read as a stream.
 
-    raw_lines(path)          (line number, text) of any text file, also .gz and .zst
+    raw_lines(path)          (line number, text) of any text file, also .gz, .xz and .zst
     text_lines(path)         the lines of a small one as a list
     rows(path)               (line number, {column: cell}) of a table, by its ending:
                              .tsv (no quoting), .csv (quotes as spreadsheets write them), .jsonl,
@@ -19,6 +19,7 @@ import difflib
 import gzip
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -40,14 +41,24 @@ _KINDS: dict[str, Kind] = {
     ".xlf": "xliff", ".xliff": "xliff", ".sdlxliff": "xliff", ".mqxliff": "xliff",
 }  # fmt: skip
 BILINGUAL = ("xliff", "tmx")
-DAMAGE = (OSError, EOFError, zlib.error)  # what reading a damaged file raises
+_PACKED = re.compile(r"\.(?:gz|xz|zst)$", re.IGNORECASE)
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def table_kind(path: Path) -> Kind | None:
     """tsv, csv, jsonl, xlsx, xliff or tmx by the file's name; None for plain text."""
-    return _KINDS.get(Path(path.name.lower().removesuffix(".gz").removesuffix(".zst")).suffix)
+    return _KINDS.get(Path(plain_name(path).lower()).suffix)
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without the ending that tells how it is packed.
+
+    >>> plain_name(Path("wmt17/de-en.tsv.gz"))
+    'de-en.tsv'
+    """
+    return _PACKED.sub("", path.name)
 
 
 def must_exist(path: Path) -> None:
@@ -77,7 +88,7 @@ def must_exist(path: Path) -> None:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The bytes of a file, of .gz and .zst what they hold."""
+    """The bytes of a file, of .gz, .xz and .zst what they hold."""
     try:
         handle = path.open("rb")
     except OSError as error:
@@ -86,6 +97,8 @@ def open_bytes(path: Path) -> IO[bytes]:
         return io.BufferedReader(gzip.GzipFile(fileobj=handle))
     if path.name.lower().endswith(".zst"):
         return open_zstd(handle)
+    if path.name.lower().endswith(".xz"):
+        return io.BufferedReader(lzma.LZMAFile(handle))
     return handle
 
 

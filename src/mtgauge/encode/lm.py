@@ -26,20 +26,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mtgauge.encode import hub
 from mtgauge.encode.batches import CPU_TOKENS, run_batches
+from mtgauge.encode.hub import FromHub
 from mtgauge.encode.load import EncoderSettings
-from mtgauge.encode.model_folder import ModelFolder
+from mtgauge.encode.model_folder import FromFolder
 from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.runtime import cores
-from mtgauge.encode.tokens.embedded import pack
 from mtgauge.encode.tokens.encoder import Tokens
+from mtgauge.encode.tokens.encodings import pack
 from mtgauge.encode.tokens.joining import Word, join
 from mtgauge.errors import ResourceError, UsageError
 
@@ -189,8 +189,8 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
     return windows
 
 
-def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -> FloatArray:
-    """Mean log-probability per token, not below FLOOR; `empty` where no token was scored.
+def mean_scores(logprobs: FloatArray, offsets: IntArray) -> FloatArray:
+    """Mean log-probability per token, not below FLOOR; FLOOR where no token was scored.
 
     >>> mean_scores(np.array([-1.0, -3.0, -2.0]), np.array([0, 2, 3, 3]))
     array([ -2.,  -2., -20.])
@@ -199,21 +199,14 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray, empty: float = FLOOR) -
     text = np.repeat(np.arange(len(lengths)), lengths)
     sums = np.bincount(text, logprobs, minlength=len(lengths))
     means = np.clip(sums / np.maximum(lengths, 1), FLOOR, 0.0)
-    return np.where(lengths > 0, means, empty)
+    return np.where(lengths > 0, means, FLOOR)
 
 
-class OnnxLanguageModel(LanguageModel):
+class OnnxLanguageModel(FromFolder, LanguageModel):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
-        # batches side by side, each on one core: nothing waits for the slower half of a product
-        self.parallel = 1 if settings.device.startswith("cuda") else cores()
-        self.model = ModelFolder(folder, "fluency", settings.device, cores() // self.parallel)
-        card = self.model.card
-        self.name, self.fingerprint = card["name"], self.model.fingerprint
-        self.max_length = card["max_length"]
-        self.languages = tuple(card.get("languages", ()))
-        self.lowercase = bool(card.get("lowercase", False))
+        card = self.open_folder(folder, "fluency", settings.device)
         self.conditional = "sep" in card.get("special_tokens", {})
 
     def token_ids(self, texts: Sequence[str], bos: bool) -> list[list[int]]:
@@ -221,10 +214,6 @@ class OnnxLanguageModel(LanguageModel):
 
     def pieces(self, text: str) -> Tokens:
         return pack(self._encode([text], special=False))
-
-    @property
-    def vocabulary(self) -> list[str]:
-        return self.model.vocabulary
 
     def pair_ids(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         if not self.conditional:
@@ -244,21 +233,14 @@ class OnnxLanguageModel(LanguageModel):
         return self.model.run_outputs(("logprobs",), input_ids=ids)[0]
 
 
-class HubLanguageModel(LanguageModel):
+class HubLanguageModel(FromHub, LanguageModel):
     """Any causal language model that transformers can load."""
 
     def __init__(self, spec: str, settings: EncoderSettings) -> None:
-        from mtgauge.encode import hub
-
         super().__init__(settings)
-        self.name = spec
-        self.place = hub.place(settings)
-        config = hub.load_config(spec)
-        self.tokenizer = hub.load_tokenizer(spec)
-        self.max_length = hub.maximum_length(config, self.tokenizer)
-        self.model = hub.load_model(spec, config, self.place, causal=True)
+        self.open_hub(spec, settings)
+        self.model = hub.load_model(spec, self.config, self.place, causal=True)
         self.fingerprint = hub.fingerprint(spec)
-        self.out_of_memory = hub.out_of_memory()
         if not settings.tokens_per_batch:
             # Logits of a whole vocabulary leave the model, so the budget is smaller than an
             # encoder's.
@@ -288,10 +270,6 @@ class HubLanguageModel(LanguageModel):
         nothing = np.zeros(len(ids), dtype=bool)
         spans = np.zeros((len(ids), 2), dtype=np.int64)
         return Tokens(offsets_of([len(ids)]), ids, spans, first, nothing, nothing[:1])
-
-    @cached_property
-    def vocabulary(self) -> list[str]:
-        return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
 
     def forward(self, ids: IntArray, lengths: IntArray) -> NDArray[np.float32]:
         import torch

@@ -14,8 +14,9 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 from mtgauge.encode.model_folder import model_folder
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from mtgauge.encode.lm import LanguageModel
     from mtgauge.encode.tokens.encoder import Encoder
 
+_CLASSES = {  # imported when they are wanted: some need torch
+    ("encoder", "onnx"): "tokens.embedded.OnnxEncoder",
+    ("encoder", "torch"): "tokens.restored.RestoredEncoder",
+    ("encoder", "hub"): "tokens.hub.HubEncoder",
+    ("fluency", "onnx"): "lm.OnnxLanguageModel",
+    ("fluency", "torch"): "lm_restored.RestoredLanguageModel",
+    ("fluency", "hub"): "lm.HubLanguageModel",
+}
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -92,24 +101,25 @@ def load_encoder(spec: str) -> Encoder:
         from mtgauge.encode.tokens.static import StaticEncoder
 
         return StaticEncoder.from_spec(spec)
-    found = _token_encoder(spec)
-    _loaded.add(found)
+    found: Encoder = _opened(spec, "encoder")
     return found
 
 
-def _token_encoder(spec: str) -> Encoder:
-    folder = model_folder(spec, "encoder")
-    if folder is not None:
-        if _in_torch(folder):
-            from mtgauge.encode.tokens.restored import RestoredEncoder
+@lru_cache(maxsize=4)
+def load_language_model(spec: str) -> LanguageModel:
+    """`embedded`, a folder, or a hub id of a causal language model."""
+    found: LanguageModel = _opened(spec, "fluency")
+    return found
 
-            return RestoredEncoder(folder, _settings)
-        from mtgauge.encode.tokens.embedded import OnnxEncoder
 
-        return OnnxEncoder(folder, _settings)
-    from mtgauge.encode.tokens.hub import HubEncoder
-
-    return HubEncoder(spec, _settings)
+def _opened(spec: str, kind: str) -> Any:
+    """The model of this kind, in the way in which it runs here."""
+    folder = model_folder(spec, kind)
+    way = "hub" if folder is None else "torch" if _in_torch(folder) else "onnx"
+    module, _, name = _CLASSES[kind, way].rpartition(".")
+    found = getattr(import_module(f"mtgauge.encode.{module}"), name)(folder or spec, _settings)
+    _loaded.add(found)
+    return found
 
 
 def _in_torch(folder: Path) -> bool:
@@ -117,26 +127,3 @@ def _in_torch(folder: Path) -> bool:
     from mtgauge.encode.onnx_weights import restorable
 
     return _settings.device not in ("auto", "cpu") and restorable(folder)
-
-
-@lru_cache(maxsize=4)
-def load_language_model(spec: str) -> LanguageModel:
-    """`embedded`, a folder, or a hub id of a causal language model."""
-    found = _language_model(spec)
-    _loaded.add(found)
-    return found
-
-
-def _language_model(spec: str) -> LanguageModel:
-    folder = model_folder(spec, "fluency")
-    if folder is not None:
-        if _in_torch(folder):
-            from mtgauge.encode.lm_restored import RestoredLanguageModel
-
-            return RestoredLanguageModel(folder, _settings)
-        from mtgauge.encode.lm import OnnxLanguageModel
-
-        return OnnxLanguageModel(folder, _settings)
-    from mtgauge.encode.lm import HubLanguageModel
-
-    return HubLanguageModel(spec, _settings)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.encode.card import read_card
-from mtgauge.encode.runtime import open_session
+from mtgauge.encode.runtime import cores, open_session
 from mtgauge.errors import ResourceError
 from mtgauge.models import shipped
 
@@ -45,11 +45,11 @@ def model_folder(spec: str, kind: str) -> Path | None:
     return folder if folder.is_dir() and not (folder / "config.json").exists() else None
 
 
-def open_trained(spec: str, kind: str, device: str = "cpu") -> ModelFolder:
+def open_trained(spec: str, kind: str) -> ModelFolder:
     """The folder of a trained metric: `embedded`, or what `mtgauge train` wrote."""
     folder = shipped(kind) if spec == "embedded" else Path(spec).expanduser()
     if folder.is_dir():
-        return _open(folder, kind, device)
+        return _open(folder, kind)
     if spec == "embedded":
         raise ResourceError(
             f"This installation has no ready-made {kind} model. Train one with "
@@ -59,9 +59,9 @@ def open_trained(spec: str, kind: str, device: str = "cpu") -> ModelFolder:
 
 
 @cache
-def _open(folder: Path, kind: str, device: str) -> ModelFolder:
+def _open(folder: Path, kind: str) -> ModelFolder:
     """A model is opened once for all metrics of a process that name it."""
-    return ModelFolder(folder, kind, device)
+    return ModelFolder(folder, kind)
 
 
 def fingerprint(folder: Path, kind: str) -> str:
@@ -74,6 +74,34 @@ def fingerprint(folder: Path, kind: str) -> str:
         for path in sorted([*folder.glob("*.onnx"), *folder.glob("tokenizer.json")]):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+class FromFolder:
+    """What encoders and language models of a folder have in common."""
+
+    parallel: int
+    name: str
+    fingerprint: str
+    max_length: int
+    languages: tuple[str, ...]
+    lowercase: bool
+    model: ModelFolder
+
+    def open_folder(self, folder: Path, kind: str, device: str) -> dict[str, Any]:
+        """Take from the folder what its card states; returns the card."""
+        # batches side by side, each on one core: nothing waits for the slower half of a product
+        self.parallel = 1 if device.startswith("cuda") else cores()
+        self.model = ModelFolder(folder, kind, device, cores() // self.parallel)
+        card = self.model.card
+        self.name, self.fingerprint = card["name"], self.model.fingerprint
+        self.max_length = card["max_length"]
+        self.languages = tuple(card.get("languages", ()))
+        self.lowercase = bool(card.get("lowercase", False))
+        return card
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return self.model.vocabulary
 
 
 class ModelFolder:

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Self
 
-from mtgauge.data.checks import Strangers
 from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk
+from mtgauge.data.watch import Strangers
 from mtgauge.encode.runtime import cores
 from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flag, Flags

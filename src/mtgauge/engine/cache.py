@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.data.database import open_database, rows_of
 from mtgauge.data.seal import libraries, sealed, text_digest, unsealed
 from mtgauge.data.segments import Segments
 from mtgauge.engine.ready import Ready
@@ -36,7 +37,7 @@ from mtgauge.metric import FloatArray
 
 _SCORING = ("*.py", "data", "text", "encode", "compare", "knowledge", "metrics", "models")
 _COMPILED = frozenset({"__pycache__", ".so", ".dll"})  # made of the sources beside them
-_QUESTION = 500  # keys per query; SQLite allows 999 parameters in old builds
+_SCHEMA = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
@@ -56,14 +57,7 @@ class RowCache:
         self.path = Path(folder) / "rows.sqlite"
         self.hits = self.misses = self.damaged = 0
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # one statement per transaction unless BEGIN says otherwise
-            self._store = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            self._store.execute("PRAGMA journal_mode=WAL")
-            self._store.execute("PRAGMA synchronous=NORMAL")
-            self._store.execute(
-                "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
-            )
+            self._store = open_database(self.path, _SCHEMA, _PATIENCE)
         except (OSError, sqlite3.Error) as error:
             raise self._fault(error) from None
 
@@ -92,16 +86,12 @@ class RowCache:
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         found: dict[bytes, FloatArray] = {}
         try:
-            for start in range(0, len(keys), _QUESTION):
-                part = keys[start : start + _QUESTION]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, row FROM rows WHERE key IN ({marks})"
-                for key, stored in self._store.execute(query, part):
-                    row = unsealed(stored, key)
-                    if row is None:
-                        self.damaged += 1
-                    else:
-                        found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
+            for key, stored in rows_of(self._store, "SELECT key, row FROM rows", keys):
+                row = unsealed(stored, key)
+                if row is None:
+                    self.damaged += 1
+                else:
+                    found[key] = np.frombuffer(row, dtype="<f8").astype(np.float64)
         except sqlite3.Error as error:
             raise self._fault(error) from None
         return found

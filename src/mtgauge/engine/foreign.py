@@ -24,13 +24,8 @@ from mtgauge.signature import Signature
 class ForeignMetric(Metric):
     """What reads the rows; a subclass has the metric's name and direction."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("score", "scored")
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset()
+    columns = ("score", "scored")
+    needs = frozenset[str]()
 
     def segment_score(self, rows: FloatArray) -> FloatArray:
         return self.system_score(rows, rows[:, 1])

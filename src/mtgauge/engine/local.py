@@ -22,6 +22,7 @@ from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import Strangers, Watch
 from mtgauge.engine.foreign import as_ready, refuse_names, rows
 from mtgauge.engine.places import Here, Place, shard_size
 from mtgauge.engine.ready import serve
@@ -45,7 +46,7 @@ class Beside(Protocol):
 
     def look(self, chunk: Chunk) -> object: ...
 
-    def strangers(self, texts: Sequence[str], expected: Language) -> checks.Strangers: ...
+    def strangers(self, texts: Sequence[str], expected: Language) -> Strangers: ...
 
     def meanwhile(self, result: Result) -> Result:
         """What can be done with the result before the answers are waited for."""
@@ -133,7 +134,7 @@ def score_corpus(
     foreign_metrics = {
         one.name: as_ready(one.name, lower=one.name in lower, lang=lang) for one in brought
     }
-    watch = checks.Watch(lang, ask_strangers if beside is None else beside.strangers)
+    watch = Watch(lang, ask_strangers if beside is None else beside.strangers)
     blank: list[np.ndarray] = []
     texts: list[Chunk] = []
     together = shard_size(metrics.values())
@@ -253,7 +254,7 @@ def _stack(chunk: Chunk, lang: str | None) -> Segments:
 
 def _add_counts(
     results: dict[str, MetricResult],
-    watch: checks.Watch,
+    watch: Watch,
     names: tuple[str, ...],
     skipped: np.ndarray,
 ) -> None:

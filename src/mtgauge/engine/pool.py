@@ -22,13 +22,12 @@ from dataclasses import asdict, dataclass, replace
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
-from mtgauge import errors
 from mtgauge.data.segments import Segments
 from mtgauge.encode.load import current_settings
 from mtgauge.engine.places import AHEAD, Tables, scored
 from mtgauge.engine.ready import Ready
 from mtgauge.engine.worker import Message, about, packed, packed_batch, tables_of
-from mtgauge.errors import MtgaugeError, ResourceError, UsageError
+from mtgauge.errors import MtgaugeError, ResourceError, UsageError, renamed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -231,7 +230,4 @@ def _checked(answer: Message) -> Message:
     """The answer, or the fault that it tells of."""
     if "fault" not in answer:
         return answer
-    kind = getattr(errors, answer["fault"] or "MtgaugeError")
-    fault: MtgaugeError = kind.__new__(kind)
-    Exception.__init__(fault, answer["message"])
-    raise fault
+    raise renamed(answer["fault"], answer["message"])

@@ -34,7 +34,8 @@ from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.paired import ALPHA, Pairwise
 
 T = TypeVar("T")
-_TESTS = ("bootstrap", "randomisation", "adjusted")  # fields of `Pairwise`; p_ of `Versus`
+_TESTS = ("bootstrap", "randomisation", "adjusted")  # fields of `Pairwise`
+P_VALUES = tuple(f"p_{kind}" for kind in _TESTS)  # the same of `Versus`, and in tables
 
 
 @dataclass(frozen=True)
@@ -221,13 +222,13 @@ def _show(result: Result, form: str, *options: Any) -> Any:
 
 def _system_row(system: SystemScore) -> dict[str, Any]:
     low, high = system.ci or (math.nan, math.nan)
-    versus, tests = system.versus, [f"p_{kind}" for kind in _TESTS]
+    versus = system.versus
     return {
         "score": system.score,
         "ci_low": low,
         "ci_high": high,
         "baseline": None if versus is None else versus.system,
-        **{p: math.nan if versus is None else getattr(versus, p) for p in tests},
+        **{p: math.nan if versus is None else getattr(versus, p) for p in P_VALUES},
         "rank": system.rank,
     }
 
@@ -273,7 +274,7 @@ def _system_dict(metric: MetricResult, name: str, segments: bool) -> dict[str, A
     if segments:
         entry["segments"] = [number(x) for x in system.segments.tolist()]
     if system.versus is not None:
-        p_values = {f"p_{kind}": number(getattr(system.versus, f"p_{kind}")) for kind in _TESTS}
+        p_values = {p: number(getattr(system.versus, p)) for p in P_VALUES}
         entry["versus"] = {"system": system.versus.system, **p_values}
         if (agreement := metric.agreement(name, system.versus.system)) is not None:
             entry["versus"]["people_agree"] = dict(

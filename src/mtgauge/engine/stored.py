@@ -18,14 +18,12 @@ import numpy as np
 
 from mtgauge.data.corpus import Chunk
 from mtgauge.data.readers import must_exist
-from mtgauge.engine.result import MetricResult, Result, SystemScore, Versus
+from mtgauge.engine.result import P_VALUES, MetricResult, Result, SystemScore, Versus
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import Trust
 from mtgauge.errors import InputError
 from mtgauge.signature import reread
 from mtgauge.stats.paired import Pairwise
-
-_P = ("p_bootstrap", "p_randomisation", "p_adjusted")
 
 
 def read(path: Path) -> Result:
@@ -92,16 +90,18 @@ def _system(given: Mapping[str, Any], segments: int) -> SystemScore:
         _number(given["score"]),
         scores,
         None if low_high is None else (low_high[0], low_high[1]),
-        None if versus is None else Versus(versus["system"], *(_number(versus[p]) for p in _P)),
+        None
+        if versus is None
+        else Versus(versus["system"], *(_number(versus[p]) for p in P_VALUES)),
         given.get("rank"),
     )
 
 
 def _tests(given: list[Mapping[str, Any]], systems: tuple[str, ...]) -> Pairwise:
-    tables = [np.ones((len(systems), len(systems))) for _ in _P]
+    tables = [np.ones((len(systems), len(systems))) for _ in P_VALUES]
     for pair in given:
         i, j = (systems.index(name) for name in pair["systems"])
-        for table, p in zip(tables, _P, strict=True):
+        for table, p in zip(tables, P_VALUES, strict=True):
             table[i, j] = table[j, i] = _number(pair[p])
     return Pairwise(*tables)
 

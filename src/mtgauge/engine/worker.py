@@ -38,7 +38,7 @@ from mtgauge.engine.contrast import Counted
 from mtgauge.engine.flags import Finder
 from mtgauge.engine.places import Tables, scored
 from mtgauge.engine.ready import Order, Ready
-from mtgauge.errors import as_error
+from mtgauge.errors import as_error, named
 from mtgauge.metric import Task
 from mtgauge.text.untranslated import strangers
 
@@ -68,9 +68,9 @@ class Worker:
             return self._open(question) if "open" in question else self._score(question)
         except Exception as fault:
             known = as_error(fault)
-            if known is not None:
-                return {"fault": type(known).__name__, "message": str(known)}
-            return {"fault": "", "message": "".join(traceback.format_exception(fault)).rstrip()}
+            told = "".join(traceback.format_exception(fault)).rstrip()
+            kind, message = ("MtgaugeError", told) if known is None else named(known)
+            return {"fault": kind, "message": message}
 
     def _open(self, question: Message) -> Message:
         from mtgauge.encode import configure

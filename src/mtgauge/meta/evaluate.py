@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,17 +49,18 @@ def evaluate(
 
 def _unserved(judgements: Judgements, item: Scores, level: Level) -> Row:
     reason = str(item.unserved)
+    return _row(judgements, item, level, n=0, values={}, outcomes=(reason,), unserved=reason)
+
+
+def _row(judgements: Judgements, item: Scores, level: Level, **found: Any) -> Row:
     return Row(
         metric=item.metric,
         signature=item.signature,
         data=judgements.data,
         lp=judgements.lp,
         level=level,
-        n=0,
-        values={},
-        outcomes=(reason,),
         dataset=judgements.dataset,
-        unserved=reason,
+        **found,
     )
 
 
@@ -99,19 +101,16 @@ def _served(
             draws = correlation_bootstrap.resampled_tau_wmt(column, known, resamples, seed)
             samples["tau_wmt"] = draws[:, 0]
         rows.append(
-            Row(
-                metric=item.metric,
-                signature=item.signature,
-                data=judgements.data,
-                lp=judgements.lp,
-                level=level,
+            _row(
+                judgements,
+                item,
+                level,
                 n=int(mask.sum()),
                 values=values,
                 intervals=intervals(samples),
                 chance={name: found.chance for name, found in agreed.items()},
                 pairs=sizes,
                 outcomes=tuple(named),
-                dataset=judgements.dataset,
                 draws=samples,
             )
         )

@@ -36,14 +36,17 @@ class Line:
     reason: str  # what the paper's own number would need; "" where nothing is missing
     unserved: dict[str, str] = field(default_factory=dict)  # column -> why it is empty
     sampled: Mapping[str, int] = field(default_factory=dict)  # spec -> segments per pair it scored
+    taught: Mapping[str, str] = field(default_factory=dict)  # spec -> on how much it was trained
 
     def how(self, spec: str) -> How:
         return "method" if spec == tables.recipe(self.printed).method else "same"
 
     def label(self, spec: str) -> str:
-        """Our row's name; a stand-in says for what it stands, a sample how large it is."""
+        """Our row's name; a stand-in says for what it stands, a model how much it was taught, a
+        sample how large it is."""
         made = tables.recipe(self.printed)
         said = [made.stand_in] if self.how(spec) == "method" else []
+        said += [self.taught[spec]] if spec in self.taught else []
         said += [sample(self.sampled[spec])] if spec in self.sampled else []
         return f"{spec} ({'; '.join(said)})" if said else spec
 
@@ -122,7 +125,7 @@ def _line(printed: tables.Printed, found: Findings) -> Line:
     ours = {name: values for name, values in ours.items() if values}
     unserved = {row.lp: row.unserved for row in mine if row.unserved}
     if any(name != made.method for name in ours):
-        return Line(printed, ours, "", unserved, found.sampled)
+        return Line(printed, ours, "", unserved, found.sampled, found.taught)
     reasons = [made.missing] if made.missing else []
     if not (found.rows or found.scored):
         reasons.insert(0, tables.data_needed(printed))
@@ -132,7 +135,7 @@ def _line(printed: tables.Printed, found: Findings) -> Line:
         reasons.append(f"{what}: {missing[tried].rstrip('.')}")
     if not reasons:
         reasons.append("the table's language pairs in this data")
-    return Line(printed, ours, "; ".join(reasons), unserved, found.sampled)
+    return Line(printed, ours, "; ".join(reasons), unserved, found.sampled, found.taught)
 
 
 def _belongs(row: Row, printed: tables.Printed) -> bool:

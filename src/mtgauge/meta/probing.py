@@ -25,7 +25,7 @@ from mtgauge.errors import UsageError
 from mtgauge.meta import lexicon, probes
 from mtgauge.meta.lexicon import Dictionary
 from mtgauge.meta.probes import Probe
-from mtgauge.meta.robust import Robust, Worse, robust
+from mtgauge.meta.robust import Robust, Worse, one_per_segment, robust
 from mtgauge.stats.bootstrap import SEED
 
 Kind = Literal["w2w", "reorder", "robust"]
@@ -156,13 +156,7 @@ def _words(
 
 def _own(batch: Segments, worse: Worse | None) -> list[tuple[str, list[str], float | None]]:
     """Versions that people made, one per segment."""
-    for name, texts in (worse or {}).items():
-        if len(texts) != len(batch):
-            raise UsageError(
-                f"--worse {name} has {len(texts)} lines for {len(batch)} segments: they go line by "
-                "line with the texts of -s SRC and -r REF."
-            )
-    return [(name, list(texts), None) for name, texts in (worse or {}).items()]
+    return [(name, list(texts), None) for name, texts in one_per_segment(batch, worse or {})]
 
 
 def run_robust(

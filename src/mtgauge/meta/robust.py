@@ -20,10 +20,9 @@ understanding, so now and then a changed clause or date does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import LanguageError, UsageError
-from mtgauge.meta import faults
+from mtgauge.meta import faults, slips
 from mtgauge.meta.probes import segment_scores
 from mtgauge.metric import Task
 from mtgauge.signature import Signature, over
@@ -67,17 +66,10 @@ class Robust:
         return self.wins / self.n if self.n else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "fault": self.fault,
-            "metric": self.metric,
+        return vars(self) | {
             "signature": self.signature.short,
             "signature_full": self.signature.full,
-            "lp": self.lp,
-            "cases": self.cases,
-            "unscored": self.unscored,
-            "at_worst": self.at_worst,
             "n": self.n,
-            "wins": self.wins,
             "share": self.share if self.n else None,
         }
 
@@ -153,15 +145,24 @@ def _versions(
 
 def _own(batch: Segments, worse: Worse) -> dict[str, list[str | None]]:
     """The user's versions, as `_versions` gives them."""
-    for name, versions in worse.items():
-        if len(versions) != len(batch):
-            raise UsageError(f"{name} has {len(versions)} lines, but there are {len(batch)}.")
+    for name in worse:
         if name in faults.names():
             raise UsageError(f"{name} is the name of a fault that is made here: choose another.")
     return {
         name: [text if text.strip() else None for text in versions]
-        for name, versions in worse.items()
+        for name, versions in one_per_segment(batch, worse)
     }
+
+
+def one_per_segment(batch: Segments, worse: Worse) -> Iterator[tuple[str, Sequence[str]]]:
+    """Versions that the user brought, by their name; a wrong number of them is refused."""
+    for name, texts in worse.items():
+        if len(texts) != len(batch):
+            raise UsageError(
+                f"--worse {name} has {len(texts)} lines for {len(batch)} segments: they go line by "
+                "line with the texts of -s SRC and -r REF."
+            )
+        yield name, texts
 
 
 def _foreign(
@@ -179,9 +180,7 @@ def _foreign(
 
 @cache
 def _sentences() -> list[tuple[str, str]]:
-    text = (resources.files("mtgauge.meta") / "foreign.tsv").read_text(encoding="utf-8")
-    lines = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return [(language, sentence) for language, sentence in lines]
+    return [(language, sentence) for language, sentence in slips.table("foreign.tsv")]
 
 
 def _one(

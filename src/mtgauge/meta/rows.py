@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge.engine.result import number
+from mtgauge.engine.trust import direction
 from mtgauge.signature import Signature, over
 from mtgauge.stats.bootstrap import interval
 from mtgauge.stats.correlation import FloatArray
@@ -55,11 +56,8 @@ class Row:
             "lp": self.lp,
             "level": self.level,
             "n": self.n,
-            "pearson": numbers["pearson"],
+            **numbers,
             "pearson_ci": None if low_high is None else [number(x) for x in low_high],
-            "spearman": numbers["spearman"],
-            "kendall": numbers["kendall"],
-            "tau_wmt": numbers["tau_wmt"],
             "paper": self.paper,
             **({} if self.unserved is None else {"reason": self.unserved}),
         }
@@ -93,8 +91,8 @@ def average(rows: Sequence[Row]) -> list[Row]:
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in rows:
         members = [r for r in rows if (r.metric, r.data) == (row.metric, row.data)]
-        mixed = len({_direction(r.lp) for r in members}) > 1
-        name = f"average {_direction(row.lp)}" if mixed else "average"
+        mixed = len({direction(r.lp) for r in members}) > 1
+        name = f"average {direction(row.lp)}" if mixed else "average"
         groups.setdefault((row.metric, row.data, row.level, name), []).append(row)
     found = []
     for (metric, data, level, name), members in groups.items():
@@ -131,10 +129,6 @@ def average(rows: Sequence[Row]) -> list[Row]:
             )
         )
     return found
-
-
-def _direction(lp: str) -> str:
-    return "X-en" if lp.endswith("-en") else "en-X" if lp.startswith("en-") else "X-Y"
 
 
 def intervals(samples: dict[str, FloatArray]) -> dict[str, tuple[float, float]]:

@@ -115,7 +115,8 @@ def _whole(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){spelt}(?!\w)")
 
 
-def _table(name: str) -> list[list[str]]:
+def table(name: str) -> list[list[str]]:
+    """The lines of a file of this folder, in columns; # begins a remark."""
     text = (resources.files("mtgauge.meta") / name).read_text(encoding="utf-8")
     return [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
 
@@ -124,7 +125,7 @@ def _table(name: str) -> list[list[str]]:
 def _negations() -> dict[str, list[tuple[str, str, bool]]]:
     """{language: [(affirmed, denied, whether what is affirmed may be denied)]}."""
     found: dict[str, list[tuple[str, str, bool]]] = {}
-    for language, yes, no, *undo in _table("negations.tsv"):
+    for language, yes, no, *undo in table("negations.tsv"):
         found.setdefault(language, []).append((yes, no, not undo))
     return found
 
@@ -133,6 +134,6 @@ def _negations() -> dict[str, list[tuple[str, str, bool]]]:
 def _calendar() -> dict[str, list[list[str]]]:
     """{language: [months, weekdays]} as they stand in a date."""
     found: dict[str, list[list[str]]] = {}
-    for language, _, *words in _table("calendar.tsv"):
+    for language, _, *words in table("calendar.tsv"):
         found.setdefault(language, []).append(words)
     return found

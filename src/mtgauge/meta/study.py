@@ -33,6 +33,7 @@ from mtgauge.meta.rows import Comparison, Row, average
 from mtgauge.meta.scoring import Level, Scores, external, refuse_nothing_served, score
 from mtgauge.meta.significance import Test
 from mtgauge.metric import Metric
+from mtgauge.metrics._trained import TrainedMetric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 
 Data = str | Path | Judgements
@@ -84,6 +85,7 @@ class Findings:
     missing: dict[str, str] = field(default_factory=dict)  # spec -> why it could not run
     printed: list[tables.Printed] = field(default_factory=list)  # the table of an experiment
     sampled: dict[str, int] = field(default_factory=dict)  # spec -> segments per pair it scored
+    taught: dict[str, str] = field(default_factory=dict)  # spec -> on how much it was trained
 
     def to_dict(self) -> dict[str, Any]:
         """`rows` as DESIGN section 4 promises; what else was found stands beside it."""
@@ -322,6 +324,8 @@ def _score(
             its_scores.append(replace(one, metric=spec))
             if limit is not None:
                 found.sampled[spec] = limit
+            if isinstance(metric, TrainedMetric) and metric.training:
+                found.taught[spec] = metric.training
         found.scored.append((item, its_scores))
     refuse_nothing_served(scores for _, scores in found.scored)
 

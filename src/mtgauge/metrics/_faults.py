@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from mtgauge.metric import Finding
+from mtgauge.text.ngrams import ngrams
 from mtgauge.text.words import UNSPACED, tokenizer
 
 Words = list[str]
@@ -183,8 +184,8 @@ def _unfound(
     for n in range(1, orders + 1):
         there: Counter[tuple[str, ...]] = Counter()
         for other in others:
-            there |= Counter(grams(other, n))
-        for start, gram in enumerate(grams(words, n)):
+            there |= Counter(ngrams(other, n))
+        for start, gram in enumerate(ngrams(words, n)):
             if there[gram] > 0:
                 there[gram] -= 1
             else:
@@ -203,17 +204,13 @@ def _unfound(
         yield said(words[a:b]), sum(w for (s, e), w in lost.items() if s <= a and b <= e), False
 
 
-def grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
-
-
-def found_remark(matches: Sequence[float], totals: Sequence[float], unit: str = "word") -> str:
+def found_remark(matches: Sequence[float], totals: Sequence[float]) -> str:
     """How many n-grams of each order were found, in words.
 
     >>> found_remark([3, 1], [4, 3])
     'Found in the reference: 3 of 4 words, 1 of 3 runs of 2.'
     """
-    names = [f"{unit}s", *(f"runs of {n}" for n in range(2, len(totals) + 1))]
+    names = ["words", *(f"runs of {n}" for n in range(2, len(totals) + 1))]
     rows = zip(matches, totals, names, strict=True)
     parts = [f"{m:g} of {t:g} {name}" for m, t, name in rows if t]
     return f"Found in the reference: {', '.join(parts) or 'nothing'}."

@@ -40,6 +40,11 @@ class IdfMixin(ContextualMetric):
     def needs_corpus(self) -> bool:
         return "references" in self.idf_sources
 
+    def check(self) -> None:
+        super().check()
+        if self.needs_corpus and self.side == "source":
+            raise UsageError(f"{self.name} has no references: idf and hyp_idf are files of texts.")
+
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
         settled.read_idf()

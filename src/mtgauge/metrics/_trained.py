@@ -79,6 +79,14 @@ class TrainedMetric(ReferenceFree):
     def card(self) -> dict[str, Any]:
         return self.folder.card
 
+    @property
+    def training(self) -> str:
+        """On how much a model of one's own was trained, in words; "" of a shipped one."""
+        segments = self.card.get("data", {}).get("train_segments")
+        if self.model == "embedded" or not segments:
+            return ""
+        return f"{sum(segments.values()):,} training segments, {self.card['epochs']} epochs"
+
     def predict(self, batch: Segments) -> FloatArray:
         """One z-score per segment, (n,)."""
         raise NotImplementedError

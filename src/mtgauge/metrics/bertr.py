@@ -38,6 +38,8 @@ class BERTr(ContextualMetric):
     summary = "Recall of the reference's word pieces by the most similar ones of the translation."
     meaning = "Mean best cosine of reference tokens: 1 is a perfect match; compare systems only."
     paper = "Mathur, Baldwin and Cohn 2019, Putting Evaluation in Context"
+    bounds = (-1.0, 1.0)
+    worst = 0.0  # nothing is found of the reference: below what unrelated texts reach
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {"unescape": True, "lowercase": "auto"},
         "paper2019": {"layer": -1, "unescape": False, "lowercase": "off"},
@@ -54,15 +56,6 @@ class BERTr(ContextualMetric):
     ) -> None:
         self.preset, self.encoder, self.layer = preset, encoder, layer
         self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (-1.0, 1.0)
-
-    @property
-    def worst(self) -> float:
-        """Nothing is found of the reference: 0, below what unrelated texts reach."""
-        return 0.0
 
     def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         kept = make.keep(tokens, self.model.punctuation)

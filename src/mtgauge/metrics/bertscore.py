@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import units as make
@@ -41,6 +39,7 @@ class BERTScore(IdfMixin, ContextualMetric):
     meaning = "Mean best cosine: 1 is a perfect match; compare systems only."
     paper = "Zhang et al. 2020, BERTScore"
     columns = ("precision", "recall", "f")
+    worst = 0.0  # nothing is found: below what unrelated texts reach, as bert_score has it
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": {"special": "drop", "unescape": True, "lowercase": "auto"},
         "bert_score": {"special": "match", "unescape": False, "lowercase": "off"},
@@ -67,9 +66,8 @@ class BERTScore(IdfMixin, ContextualMetric):
         return (-1.0, 1.0) if self.score != "f" else (0.0, 1.0)
 
     @property
-    def worst(self) -> float:
-        """Nothing is found: 0, below what unrelated texts reach, as the package bert_score has."""
-        return 0.0
+    def shown(self) -> int:
+        return GREEDY[self.score]
 
     @property
     def worst_row(self) -> FloatArray | None:
@@ -81,13 +79,6 @@ class BERTScore(IdfMixin, ContextualMetric):
 
     def compare(self, left: Units, lefts: IntArray, right: Units, rights: IntArray) -> FloatArray:
         return greedy(left, lefts, right, rights)
-
-    def segment_score(self, rows: FloatArray) -> FloatArray:
-        return np.asarray(rows[:, GREEDY[self.score]])
-
-    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(totals[:, GREEDY[self.score]] / n)
 
     def explain(self, segment: Segments) -> Explanation:
         return explain_pair(self, segment, self.score)

@@ -41,6 +41,7 @@ class Blend(ReferenceFree):
     summary = "Weighted mean of the normalised scores of several metrics (default: chrF and KoBE)."
     meaning = "0 is the centre that the options state for every component; 1 is one scale better."
     paper = "Gekhman et al. 2020 name it as future work"
+    bounds = (-np.inf, np.inf)
 
     def __init__(
         self,
@@ -90,10 +91,6 @@ class Blend(ReferenceFree):
     @property
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(part.needs for part in self._parts()))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (-np.inf, np.inf)
 
     @property
     def worst(self) -> float:

@@ -42,6 +42,7 @@ class Bleu(WordMetric):
         "signature. Rewards exact words, so a good paraphrase scores low; below about 100 "
         "segments it is unsteady."
     )
+    bounds = (0.0, 100.0)
     paper = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
 
     def __init__(
@@ -65,10 +66,6 @@ class Bleu(WordMetric):
         orders = range(1, self.max_order + 1)
         names = [f"{kind}{n}" for kind in ("matches", "total") for n in orders]
         return ("sys_len", "ref_len", *names)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, 100.0)
 
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": sacrebleu_version()}

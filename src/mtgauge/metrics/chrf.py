@@ -44,6 +44,7 @@ class Chrf(WordMetric):
         "reach 55 to 70 on English news, unrelated sentences still 19 or 20. Needs no tokeniser "
         "and forgives inflection, so it suits languages with rich endings better than BLEU."
     )
+    bounds = (0.0, 100.0)
     paper = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation"
 
     def __init__(
@@ -72,10 +73,6 @@ class Chrf(WordMetric):
         chars = [f"char{n}" for n in range(1, self.char_order + 1)]
         words = [f"word{n}" for n in range(1, self.word_order + 1)]
         return tuple(f"{k}_{unit}" for unit in chars + words for k in ("hyp", "ref", "match"))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, 100.0)
 
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": sacrebleu_version()}

@@ -32,14 +32,8 @@ class _ErrorRate(ReferenceWords):
 
     higher_is_better = False
     columns = ("errors", "ref_words")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, float("inf"))
-
-    @property
-    def worst(self) -> float:
-        return 1.0  # nothing translated: every word of the reference is missing
+    bounds = (0.0, float("inf"))
+    worst = 1.0  # nothing translated: every word of the reference is missing
 
     def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch).each_reference()

@@ -45,6 +45,7 @@ class Fluency(ReferenceFree, PresetMetric):
     meaning = "Nats per token: 0 is certain, -10 is noise; compares texts of one language only."
     paper = "the language-model term of Zhao et al. 2020"
     cost = "encoder"
+    uses_device = True
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
@@ -73,10 +74,6 @@ class Fluency(ReferenceFree, PresetMetric):
 
     def reads_source(self, sides: frozenset[str]) -> bool:
         return self.term.given(sides) == "source"
-
-    @property
-    def uses_device(self) -> bool:
-        return True
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mtgauge.data import columns
+from mtgauge.data.columns import texts_of
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
@@ -51,6 +51,7 @@ class Nist(WordMetric):
         "10, unrelated sentences 1. The weights come from the references, so compare only "
         "scores of one test set; a segment's score depends on the other segments' references."
     )
+    bounds = (0.0, float("inf"))
     paper = "Doddington 2002, Automatic Evaluation of MT Quality Using N-gram Co-occurrence"
 
     def __init__(
@@ -72,17 +73,13 @@ class Nist(WordMetric):
         return ("sys_len", "ref_len", *names)
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, float("inf"))
-
-    @property
     def needs_corpus(self) -> bool:
         return self.corpus == "references"
 
     def versions(self) -> dict[str, str]:
         if self.needs_corpus:
             return {}
-        digest = hashlib.sha256("\n".join(_read(self.corpus)).encode()).hexdigest()
+        digest = hashlib.sha256("\n".join(texts_of(self.corpus)).encode()).hexdigest()
         return {"corpus_sha256": digest[:12]}
 
     def fit(self, references: Iterable[str]) -> None:
@@ -128,7 +125,7 @@ class Nist(WordMetric):
         if "_corpus" not in self.__dict__:
             if self.needs_corpus:
                 raise UsageError("nist weighs n-grams by all references: call fit with them first.")
-            self.fit(_read(self.corpus))
+            self.fit(texts_of(self.corpus))
         return self._corpus
 
 
@@ -155,8 +152,3 @@ class _Corpus:
 
 def _information(gram: tuple[str, ...], corpus: NgramCounts) -> float:
     return math.log2(max(corpus[gram[:-1]], 1) / max(corpus[gram], 1))
-
-
-def _read(path: str) -> list[str]:
-    cells = (cell for column in columns.column(path, "reference") for cell in column)
-    return [text for cell in cells for text in ((cell,) if isinstance(cell, str) else cell)]

@@ -46,6 +46,8 @@ class Ter(WordMetric):
     paper = "Snover et al. 2006, A Study of Translation Edit Rate with Targeted Human Annotation"
     higher_is_better = False
     columns = ("edits", "ref_len")
+    bounds = (0.0, float("inf"))
+    worst = 100.0  # nothing translated: every word of the reference has to be inserted
     longest = 10_000
 
     def __init__(
@@ -66,14 +68,6 @@ class Ter(WordMetric):
             raise UsageError(
                 "ter: asian_support would do nothing here: it needs normalized=on or no_punct=on."
             )
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, float("inf"))
-
-    @property
-    def worst(self) -> float:
-        return 100.0  # nothing translated: every word of the reference has to be inserted
 
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": sacrebleu_version()}

@@ -38,6 +38,7 @@ class WordF(WordMetric):
         "reach 32 to 51 on English news. Counts recall as well as precision (beta times as "
         "much), so leaving things out costs more than in BLEU; exact words only, as in BLEU."
     )
+    bounds = (0.0, 100.0)
     paper = "Popović 2016, chrF deconstructed: beta parameters and n-gram weights"
 
     def __init__(
@@ -60,10 +61,6 @@ class WordF(WordMetric):
     def columns(self) -> tuple[str, ...]:
         orders = range(1, self.max_order + 1)
         return tuple(f"{kind}{n}" for n in orders for kind in ("hyp", "ref", "match"))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, 100.0)
 
     def statistics(self, batch: Segments) -> FloatArray:
         work = distinct(batch).each_reference()

@@ -53,7 +53,6 @@ from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, FloatArray
 from mtgauge.metrics._copied import copied_share
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
@@ -155,13 +154,6 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         self.idf, self.hyp_idf = idf, hyp_idf
         self.unescape, self.lowercase = unescape, lowercase
         self.__dict__.update(group_values(CrossLingualOptions, shared))
-
-    def check(self) -> None:
-        super().check()
-        if "references" in self.idf_sources:
-            raise UsageError(
-                "xmoverscore has no references: idf and hyp_idf are files of texts, one per line."
-            )
 
     @property
     def idf_sources(self) -> list[str]:

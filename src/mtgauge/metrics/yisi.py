@@ -32,7 +32,6 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation, FloatArray, Untranslated
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import explain_pair, greedy
@@ -54,10 +53,7 @@ class _YiSi(IdfMixin):
     }
     alpha: float
     columns = ("precision", "recall", "yisi")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return (0.0, 1.0)
+    shown = 2
 
     @property
     def worst_row(self) -> FloatArray | None:
@@ -82,13 +78,6 @@ class _YiSi(IdfMixin):
         share = self.alpha * p + (1 - self.alpha) * r
         scores[:, 2] = np.where(both, p * r / np.where(both, share, 1.0), 0.0)
         return scores
-
-    def segment_score(self, rows: FloatArray) -> FloatArray:
-        return np.asarray(rows[:, 2])
-
-    def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(totals[:, 2] / n)
 
     def explain(self, segment: Segments) -> Explanation:
         return explain_pair(self, segment, "recall" if self.alpha > 0.5 else "precision")
@@ -143,8 +132,3 @@ class YiSi2(ReferenceFree, _YiSi):
     @property
     def idf_sources(self) -> list[str]:
         return [self.options.idf, self.options.hyp_idf]
-
-    def check(self) -> None:
-        super().check()
-        if "references" in self.idf_sources:
-            raise UsageError("yisi-2 has no references: idf and hyp_idf are files of texts.")

@@ -30,6 +30,7 @@ from mtgauge.meta.significance import Test
 from mtgauge.meta.slices import By
 from mtgauge.report import agreement
 from mtgauge.report import probe as probe_text
+from mtgauge.report.writers import json_text
 from mtgauge.stats.bootstrap import SEED
 
 R = TypeVar("R", Probe, Robust)
@@ -130,6 +131,9 @@ class _Probed(Generic[R]):
 
     def render(self, format: str = "table") -> str:
         """Text in one of `writers.FORMATS`."""
+        return json_text(self.to_dict()) if format == "json" else self.table(format)
+
+    def table(self, format: str) -> str:
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -139,7 +143,7 @@ class _Probed(Generic[R]):
 class Probes(_Probed[Probe]):
     """What `mtgauge.probe` returns: one row per metric, language pair and kind of worse text."""
 
-    def render(self, format: str = "table") -> str:
+    def table(self, format: str) -> str:
         return probe_text.render(self.rows, format)
 
     def plot(self, folder: str | Path) -> list[Path]:
@@ -156,7 +160,7 @@ class Probes(_Probed[Probe]):
 class Robustness(_Probed[Robust]):
     """What `mtgauge.probe("robust", ...)` returns: one row per language pair, fault and metric."""
 
-    def render(self, format: str = "table") -> str:
+    def table(self, format: str) -> str:
         return probe_text.render_robust(self.rows, format)
 
 
@@ -234,34 +238,15 @@ def probe(
     )
     cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
     with _opened(cache) as store:
+        how: dict[str, Any] = {"worse": cut, "seed": seed, "cache": store, "progress": progress}
         if kind == "robust":
             if dictionary is not None or parallel is not None:
                 raise UsageError("A dictionary is for the probes w2w and reorder.")
-            return Robustness(
-                probing.run_robust(
-                    texts,
-                    metrics,
-                    faults=faults,
-                    worse=cut,
-                    seed=seed,
-                    cache=store,
-                    progress=progress,
-                )
-            )
+            return Robustness(probing.run_robust(texts, metrics, faults=faults, **how))
         if faults or translations is not None:
             raise UsageError("Faults and other good translations are for the probe robust.")
-        rows = probing.run(
-            kind,
-            texts,
-            metrics,
-            dictionary=dictionary,
-            parallel=parallel,
-            worse=cut,
-            seed=seed,
-            cache=store,
-            progress=progress,
-        )
-    return Probes(rows)
+        rows = probing.run(kind, texts, metrics, dictionary=dictionary, parallel=parallel, **how)
+        return Probes(rows)
 
 
 @contextmanager

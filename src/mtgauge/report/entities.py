@@ -6,14 +6,12 @@ plot(folder, counts, explanation)         per_sentence.png, categories.png, exam
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mtgauge.data.output import make_folder, write_with
 from mtgauge.engine.entities import Counts
-from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation
+from mtgauge.report.pictures import figure, save
 from mtgauge.report.writers import draw, fixed, visible
 
 _MOST = 10  # entities of a sentence that have a row of their own
@@ -67,27 +65,17 @@ def _kept(counts: Counts) -> list[list[str]]:
 
 def plot(folder: Path, counts: Counts, example: Explanation | None = None) -> list[Path]:
     """Figures 4 and 3, and 2 where an example is given; returns the files written."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ResourceError("Plots need matplotlib: pip install 'mtgauge[plot]'.") from None
-    make_folder(folder)
     drawn = {"per_sentence.png": _draw_lengths, "categories.png": _draw_kept}
     written = []
     for name, fill in drawn.items():
-        figure = Figure(figsize=(8, 4), layout="constrained")
-        fill(figure.subplots(), counts)
-        written.append(_save(figure, folder / name))
+        made = figure(8, 4)
+        fill(made.subplots(), counts)
+        written.append(save(made, folder / name))
     if example is not None:
-        figure = Figure(figsize=(_width(example), 2), layout="constrained")
-        _draw_example(figure.subplots(), example)
-        written.append(_save(figure, folder / "example.png"))
+        made = figure(_width(example), 2)
+        _draw_example(made.subplots(), example)
+        written.append(save(made, folder / "example.png"))
     return written
-
-
-def _save(figure: Any, path: Path) -> Path:
-    write_with(path, partial(figure.savefig, dpi=120))
-    return path
 
 
 def _draw_lengths(axes: Any, counts: Counts) -> None:

@@ -8,24 +8,19 @@ area how much. Needs the extra `plot` (matplotlib).
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
-from mtgauge.data.output import write
-from mtgauge.errors import ResourceError, UsageError
+from mtgauge.errors import UsageError
 from mtgauge.metric import Explanation
+from mtgauge.report import pictures
 
 
 def draw(explanation: Explanation, file: str | Path) -> None:
     """Write the picture; its format follows from the ending of `file`."""
     if explanation.matrix is None:
         raise UsageError(f"{explanation.metric} has no matrix to draw.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ResourceError("Pictures need matplotlib: pip install 'mtgauge[plot]'.") from None
     rows, columns = explanation.matrix.shape
-    figure = Figure(figsize=(2.5 + 0.35 * columns, 1.5 + 0.35 * rows), layout="constrained")
+    figure = pictures.figure(2.5 + 0.35 * columns, 1.5 + 0.35 * rows)
     axes = figure.subplots()
     image = axes.imshow(explanation.matrix, cmap="Blues_r")
     axes.set_xticks(range(columns), explanation.right, rotation=90)
@@ -43,9 +38,4 @@ def draw(explanation: Explanation, file: str | Path) -> None:
             facecolors="none",
             edgecolors="tab:red",
         )
-    picture, path = io.BytesIO(), Path(file)
-    try:
-        figure.savefig(picture, format=path.suffix[1:].lower() or "png")
-    except ValueError as error:
-        raise UsageError(f"{file}: {error}") from None
-    write(path, picture.getvalue())
+    pictures.save(figure, Path(file))

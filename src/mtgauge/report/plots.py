@@ -10,19 +10,17 @@ plot_curve(path, points)         a curve per way to measure, by number of senten
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mtgauge.data.judgements import Judgements
-from mtgauge.data.output import file_name, make_folder, write_with
-from mtgauge.errors import ResourceError
+from mtgauge.data.output import file_name
 from mtgauge.meta import experiments, tables
 from mtgauge.meta.probes import Probe
 from mtgauge.meta.scoring import Level, Scores
 from mtgauge.meta.study import Findings
+from mtgauge.report.pictures import figure, save
 from mtgauge.stats.correlation import FloatArray, pearson
 
 
@@ -30,15 +28,14 @@ def plot(
     folder: Path, scored: Sequence[tuple[Judgements, Sequence[Scores]]], level: Level
 ) -> list[Path]:
     """One picture per metric and language pair; returns the files written."""
-    make_folder(folder)
     written = []
     for judgements, scores in scored:
         for one in scores:
             human, values = points(judgements, one, level)
             if not len(values):
                 continue
-            figure = _figure(9, 4)
-            left, right = figure.subplots(1, 2)
+            made = figure(9, 4)
+            left, right = made.subplots(1, 2)
             left.scatter(human, values, s=8 if level == "segment" else 30, alpha=0.5)
             r = float(pearson(values, human))
             left.set_title(f"{judgements.data} {judgements.lp}: r = {r:.3f}, n = {len(values)}")
@@ -51,8 +48,7 @@ def plot(
             right.legend()
             names = (judgements.data, judgements.lp, one.metric)
             path = folder / (".".join(map(file_name, names)) + ".png")
-            write_with(path, partial(figure.savefig, dpi=120))
-            written.append(path)
+            written.append(save(made, path))
     return written
 
 
@@ -61,13 +57,12 @@ def plot_experiment(folder: Path, found: Findings) -> list[Path]:
 
     Paper 004's Figure 3 is a scatter of all pairs pooled: it comes beside Table 5.
     """
-    make_folder(folder)
     printed = found.printed[0]
     name = f"{printed.paper}.{printed.table}"
     pairs = experiments.cells(found)
     rows = list(dict.fromkeys(pair.row for pair in pairs))
-    figure = _figure(8, 1 + 0.4 * len(rows))
-    axes = figure.subplots()
+    made = figure(8, 1 + 0.4 * len(rows))
+    axes = made.subplots()
     means = []
     for row in rows:  # both means over the same cells, where there are any of ours
         mine = [pair for pair in pairs if pair.row == row and "percent" not in pair.column]
@@ -81,8 +76,7 @@ def plot_experiment(folder: Path, found: Findings) -> list[Path]:
     axes.set_xlabel(f"{printed.statistic}, mean over {printed.dataset}'s columns")
     axes.set_title(f"Paper {printed.paper}, Table {printed.table}")
     axes.legend()
-    written = [folder / f"{name}.png"]
-    write_with(written[0], partial(figure.savefig, dpi=120))
+    written = [save(made, folder / f"{name}.png")]
     if printed.statistic == tables.BANDS:
         written += _plot_pooled(folder, found)
     return written
@@ -93,8 +87,8 @@ def _plot_pooled(folder: Path, found: Findings) -> list[Path]:
     written = []
     names = dict.fromkeys(one.metric for _, scores in found.scored for one in scores)
     for metric in names:
-        figure = _figure(6, 5)
-        axes = figure.subplots()
+        made = figure(6, 5)
+        axes = made.subplots()
         for judgements, scores in found.scored:
             for one in (one for one in scores if one.metric == metric):
                 human, values = points(judgements, one, found.level)
@@ -103,19 +97,17 @@ def _plot_pooled(folder: Path, found: Findings) -> list[Path]:
         axes.set_ylabel(metric)
         axes.legend()
         path = folder / f"pooled.{file_name(metric)}.png"
-        write_with(path, partial(figure.savefig, dpi=120))
-        written.append(path)
+        written.append(save(made, path))
     return written
 
 
 def plot_probes(folder: Path, probes: Sequence[Probe]) -> list[Path]:
     """How d = m(worse) - m(human) is spread; what lies right of 0 prefers the worse text."""
-    make_folder(folder)
     written = []
     for one in probes:
         counts, edges = one.histogram()
-        figure = _figure(6, 4)
-        axes = figure.subplots()
+        made = figure(6, 4)
+        axes = made.subplots()
         colours = ["tab:red" if low >= 0 else "tab:blue" for low in edges[:-1]]
         width = edges[1] - edges[0]
         axes.bar(edges[:-1], counts, width=width, align="edge", color=colours, edgecolor="white")
@@ -125,8 +117,7 @@ def plot_probes(folder: Path, probes: Sequence[Probe]) -> list[Path]:
         axes.set_title(f"{one.metric}\n{one.probe}, {one.lp or '-'}: {one.share:.1%} preferred")
         names = (one.probe, one.lp or "-", one.metric)
         path = folder / (".".join(map(file_name, names)) + ".png")
-        write_with(path, partial(figure.savefig, dpi=120))
-        written.append(path)
+        written.append(save(made, path))
     return written
 
 
@@ -137,25 +128,15 @@ def plot_curve(
     counted: str = "sentence pairs",
 ) -> Path:
     """A line per way to measure what was fitted on so many sentence pairs, or segments."""
-    make_folder(path.parent)
-    figure = _figure(6, 4)
-    axes = figure.subplots()
+    made = figure(6, 4)
+    axes = made.subplots()
     for name, values in curves.items():
         axes.plot(list(values), list(values.values()), marker="o", label=name)
     axes.set_xscale("log")
     axes.set_xlabel(counted)
     axes.set_title(title)
     axes.legend()
-    write_with(path, partial(figure.savefig, dpi=120))
-    return path
-
-
-def _figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ResourceError("Plots need matplotlib: pip install 'mtgauge[plot]'.") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    return save(made, path)
 
 
 def _mean(values: Sequence[float | None]) -> float:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from mtgauge.meta.probes import Probe
 from mtgauge.meta.robust import ALL, Robust
-from mtgauge.report.writers import draw, escape, fixed, json_text, visible
+from mtgauge.report.writers import draw, escape, fixed, visible
 
 
 def render(found: Sequence[Probe], format: str) -> str:
-    """One row per probe, in one of `writers.FORMATS`."""
-    if format == "json":
-        return json_text({"rows": [p.to_dict() for p in found]})
+    """One row per probe, in one of `writers.TABLES`."""
     grid = [["metric", "lp", "probe", "n", "preferred", "mean d", "sd d", "words known"]]
     for p in found:
         facts = p.to_dict()
@@ -32,9 +30,7 @@ def render(found: Sequence[Probe], format: str) -> str:
 
 
 def render_robust(found: Sequence[Robust], format: str) -> str:
-    """One row per language pair and fault, one column per metric, in one of `writers.FORMATS`."""
-    if format == "json":
-        return json_text({"rows": [row.to_dict() for row in found]})
+    """One row per language pair and fault, one column per metric, in one of `writers.TABLES`."""
     metrics = list(dict.fromkeys(row.metric for row in found))
     cells = {(row.lp, row.fault, row.metric): row for row in found}
     cases = {(row.lp, row.fault): row.cases for row in found}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from mtgauge.engine.result import MetricResult, Result
+from mtgauge.engine.result import P_VALUES, MetricResult, Result
 from mtgauge.report.writers import (
     display_width,
     draw,
@@ -25,7 +25,6 @@ from mtgauge.report.writers import (
 from mtgauge.stats.paired import ALPHA
 
 WIDTH = 80
-_P = ("p_bootstrap", "p_randomisation", "p_adjusted")
 
 
 def render(result: Result, format: str, *, segments: bool = False, width: int = WIDTH) -> str:
@@ -155,12 +154,12 @@ def _legend(result: Result) -> str:
 
 def _rows(result: Result) -> list[list[str]]:
     """Full numbers, one row per system and metric."""
-    grid = [["metric", "system", "score", "ci_low", "ci_high", *_P, "rank"]]
+    grid = [["metric", "system", "score", "ci_low", "ci_high", *P_VALUES, "rank"]]
     for spec, metric in result.items():
         for name, system in metric.items():
             low, high = system.ci or (math.nan, math.nan)
             tests = system.versus
-            p = [getattr(tests, key) if tests else math.nan for key in _P]
+            p = [getattr(tests, key) if tests else math.nan for key in P_VALUES]
             cells = [full(x) for x in (system.score, low, high, *p)]
             cells.append("" if system.rank is None else str(system.rank))
             if metric.unserved is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from starlette.datastructures import FormData, UploadFile
 
 from mtgauge.data import checks
+from mtgauge.data.readers import plain_name
 from mtgauge.errors import UsageError
 from mtgauge.report.writers import visible
 from mtgauge.serve.catalogue import Catalogue
@@ -41,7 +42,7 @@ def save(form: FormData, folder: Path) -> dict[str, str]:
         if not isinstance(upload, UploadFile) or not upload.filename:
             raise Refusal(422, "The field file holds no file.")
         name = safe_name(upload.filename, list(names.values()))
-        if name.lower().endswith(".gz"):
+        if plain_name(Path(name)) != name:
             raise Refusal(422, f"{name} is compressed: unpack it first.")
         try:
             with (folder / name).open("wb") as target:

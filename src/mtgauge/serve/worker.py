@@ -26,11 +26,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from mtgauge.errors import InputError, MtgaugeError, ResourceError, UsageError, as_error
+from mtgauge.errors import MtgaugeError, as_error, named, renamed
 
 PATIENCE = 2.0  # seconds in which a task may end by itself when it is stopped
 _TICK = 0.05
-_KINDS = {kind.__name__: kind for kind in (UsageError, ResourceError)}
 
 
 class Stopped(MtgaugeError):
@@ -85,7 +84,7 @@ class Worker:
                     if kind == "done":
                         return dict(value)
                     if kind == "failed":
-                        raise _error(*value)
+                        raise renamed(*value)
                     if progress is not None:
                         progress(value)
                 elif stop is not None and stop.is_set():
@@ -150,13 +149,6 @@ class Worker:
         return f"The process ended before its time (exit code {code}). The server goes on."
 
 
-def _error(kind: str, message: str) -> MtgaugeError:
-    """The error that the child met, under its own class."""
-    if kind == "InputError":  # its text is complete: file, line and remedy stand in it
-        return InputError(message.rstrip("."))
-    return _KINDS.get(kind, MtgaugeError)(message)
-
-
 # In the child
 
 
@@ -188,7 +180,7 @@ def main(pipe: Connection, device: str) -> None:
         try:
             answer: list[Any] = ["done", TASKS[task](asked, tell)]
         except _Stop:
-            answer = ["failed", ["Stopped", "cancelled"]]
+            answer = ["failed", ["MtgaugeError", "cancelled"]]
         except Exception as fault:
             answer = ["failed", _told(fault)]
         os.chdir(home)  # a task works among its uploads, which are deleted next
@@ -215,14 +207,9 @@ def _listen(pipe: Connection, requests: queue.Queue[Any], stop: threading.Event)
             requests.put((task, asked))
 
 
-def _told(fault: Exception) -> list[str]:
+def _told(fault: Exception) -> tuple[str, str]:
     error = as_error(fault)
-    if error is None:
-        traceback.print_exception(fault, file=sys.stderr)
-        return [
-            "MtgaugeError",
-            f"A fault of mtgauge ({type(fault).__name__}): see the server's log.",
-        ]
-    kinds = ("InputError", "ResourceError", "UsageError")
-    names = [kind.__name__ for kind in type(error).__mro__]
-    return [next((name for name in kinds if name in names), "MtgaugeError"), str(error)]
+    if error is not None:
+        return named(error)
+    traceback.print_exception(fault, file=sys.stderr)
+    return "MtgaugeError", f"A fault of mtgauge ({type(fault).__name__}): see the server's log."

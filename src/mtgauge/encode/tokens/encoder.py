@@ -197,25 +197,26 @@ class Encoder:
         """By token id: is the token one ASCII punctuation mark?"""
         return np.array([strip_marks(t) in set(punctuation) for t in self.vocabulary], dtype=bool)
 
-    def label(self, tokens: Tokens, row: int, text: str) -> str:
-        """What to show for one token: its characters, or its name where it has none."""
-        start, end = tokens.spans[row]
-        return text[start:end] or self.vocabulary[tokens.ids[row]]
-
     # batching
 
     def _run(
         self, tokens: Tokens, texts: IntArray, layers: tuple[int, ...], lang: str | None
     ) -> list[Vectors]:
         """Vectors of each of the texts, which make one batch."""
+        ids, inside, _ = self.padded(tokens, texts)
+        packed = self.rows(ids, inside, layers, lang)
+        rows = packed[0] if len(packed) == 1 else power_means(packed)
+        return np.split(rows, offsets_of(inside.sum(axis=1))[1:-1])
+
+    def padded(self, tokens: Tokens, texts: IntArray) -> tuple[IntArray, BoolArray, IntArray]:
+        """Ids of the texts as one batch, which of them are tokens, and the rows of those."""
         starts = tokens.offsets[texts]
         lengths = tokens.offsets[texts + 1] - starts
         inside = np.arange(lengths.max()) < lengths[:, None]
+        rows = ranges(starts, lengths)
         ids = np.full(inside.shape, self.pad_id, dtype=np.int64)
-        ids[inside] = tokens.ids[ranges(starts, lengths)]
-        packed = self.rows(ids, inside, layers, lang)
-        rows = packed[0] if len(packed) == 1 else power_means(packed)
-        return np.split(rows, offsets_of(lengths)[1:-1])
+        ids[inside] = tokens.ids[rows]
+        return ids, inside, rows
 
     # memory window and disk cache
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mtgauge.encode import hub
+from mtgauge.encode.hub import FromHub
 from mtgauge.encode.load import EncoderSettings
 from mtgauge.encode.ragged import IntArray, offsets_of
 from mtgauge.encode.tokens.device import TOKENS, DeviceEncoder
-from mtgauge.encode.tokens.embedded import pack, word_begins
 from mtgauge.encode.tokens.encoder import BoolArray, Tokens, Vectors
+from mtgauge.encode.tokens.encodings import pack, word_begins
 from mtgauge.encode.tokens.packed import packed, packs
 from mtgauge.errors import ResourceError
 
@@ -40,24 +41,19 @@ CUTTABLE = frozenset(
 )
 
 
-class HubEncoder(DeviceEncoder):
+class HubEncoder(FromHub, DeviceEncoder):
     def __init__(self, spec: str, settings: EncoderSettings) -> None:
-        self.place = hub.place(settings)
+        self.open_hub(spec, settings)
         if self.place.device.startswith("cuda"):
             self.tokens_per_batch = TOKENS
         super().__init__(settings)
-        self.name = spec
-        self.config = hub.load_config(spec)
-        self.tokenizer = hub.load_tokenizer(spec)
         self.layers = int(self.config.num_hidden_layers)
         self.default_layer = {"reference": self.layers, "source": self.layers}
-        self.max_length = hub.maximum_length(self.config, self.tokenizer)
         self.pad_id = self.tokenizer.pad_token_id or 0
         self.dtype = self.place.dtype
         self.uses_language = bool(getattr(self.config, "use_lang_emb", False))
         if self.uses_language:
             self.languages = tuple(self.config.lang2id)
-        self.out_of_memory = hub.out_of_memory()
         self.pads = not packs(self.config)
         self._loaded: tuple[int, Any] | None = None
         self._packed: tuple[Any, Encoder] | None = None
@@ -86,15 +82,13 @@ class HubEncoder(DeviceEncoder):
     def fingerprint(self) -> str:  # type: ignore[override]
         return hub.fingerprint(self.name)
 
-    @cached_property
-    def vocabulary(self) -> list[str]:
-        return list(map(str, self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))))
-
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         if not texts:
             return pack([])  # which transformers cannot do
         if not self.tokenizer.is_fast:
             return self._tokenize_slowly(texts)
+        if self._by_word is not None:
+            return self._by_word(texts)
         batch = self.tokenizer(
             list(texts),
             truncation=True,

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mtgauge.encode.batches import token_batches
-from mtgauge.encode.ragged import ranges
 from mtgauge.encode.tokens.encoder import Encoder, Vectors
 
 
@@ -30,10 +29,7 @@ def layer_blocks(
     tokens = encoder.tokenize(texts)
     lengths = np.diff(tokens.offsets)
     for batch in token_batches(lengths, encoder.tokens_per_batch):
-        inside = np.arange(lengths[batch].max()) < lengths[batch][:, None]
-        rows = ranges(tokens.offsets[batch], lengths[batch])
-        ids = np.full(inside.shape, encoder.pad_id, dtype=np.int64)
-        ids[inside] = tokens.ids[rows]
+        ids, inside, rows = encoder.padded(tokens, batch)
         real = inside.copy()
         real[inside] = ~tokens.special[rows]
         outputs = encoder.forward(ids, inside.astype(np.int64), layers, lang)

@@ -40,14 +40,14 @@ POLICY = (
 )
 
 
-def render(result: Result, *, explain: int | None = None, title: str | None = None) -> str:
+def render(result: Result, *, title: str | None = None) -> str:
     """The page of a result.
 
-    A result with texts that was not looked into yet is now: warnings, and explanations of so many
-    segments (None: as many as `engine.inside.how_many` says).
+    A result with texts that was not looked into yet is now: warnings, and explanations of as many
+    segments as `engine.inside.how_many` says.
     """
     if result.texts is not None and not result.flags:
-        result = looked_into(result, explain)
+        result = looked_into(result)
     said = verdict(result)
     head = title or sections.title(result)
     body = [

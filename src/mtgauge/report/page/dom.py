@@ -2,6 +2,7 @@
 
     el("p", {"class": "note"}, "a < b ", el("b", {}, "c"))     an element with text and children
     part("scores", "Scores", ...)                              a section with its heading
+    table("Scores", caption, heads, rows)                      a table that scrolls by itself
     html(element)                                              <p class="note">a &lt; b <b>c</b></p>
 
 Elements are those of `xml.etree`; its own writer leaves < in attributes, so there is one here.
@@ -34,6 +35,16 @@ def part(id: str, title: str, *children: Child) -> Element:
     """A section of the page, with the heading that names it."""
     attributes = {"id": id, "aria-labelledby": f"{id}-title"}
     return el("section", attributes, el("h2", {"id": f"{id}-title"}, title), *children)
+
+
+def table(
+    label: str, caption: Element, heads: Child, rows: Child, kind: str | None = None,
+    frame: Attributes | None = None,
+) -> Element:  # fmt: skip
+    """A table in a frame that scrolls by itself; `kind` is its class, `frame` of the frame."""
+    usual: Attributes = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": label}
+    head, body = el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)
+    return el("div", {**usual, **(frame or {})}, el("table", {"class": kind}, caption, head, body))
 
 
 def _fill(parent: Element, children: Iterable[Child]) -> None:

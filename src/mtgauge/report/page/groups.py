@@ -10,7 +10,7 @@ from mtgauge.engine.contrast import Contrast, Phrase
 from mtgauge.engine.result import Result
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.verdict import most_trusted, served, shown_pair
-from mtgauge.report.page.dom import el, part
+from mtgauge.report.page.dom import el, part, table
 from mtgauge.report.page.scores import colour
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import fixed
@@ -91,23 +91,8 @@ def _table(
         rows.append(el("tr", {}, el("th", {"scope": "row"}, group), size, cells))
     heads = [el("th", {"scope": "col", "class": colour(k)}, name) for k, name in enumerate(names)]
     unit = el("th", {"scope": "col", "class": "size"}, slices.unit)
-    return el(
-        "div",
-        {
-            **attributes,
-            "class": "scroll",
-            "tabindex": "0",
-            "role": "region",
-            "aria-label": f"By {slices.by}",
-        },
-        el(
-            "table",
-            {"class": "bars"},
-            el("caption", {"class": "unseen"}, f"{measure} by {slices.by}"),
-            el("thead", {}, el("tr", {}, el("td", {}), unit, heads)),
-            el("tbody", {}, rows),
-        ),
-    )
+    caption = el("caption", {"class": "unseen"}, f"{measure} by {slices.by}")
+    return table(f"By {slices.by}", caption, [el("td", {}), unit, heads], rows, "bars", attributes)
 
 
 def _cell(x: float, low: float, high: float, places: int, k: int, *, is_best: bool) -> Element:
@@ -179,15 +164,5 @@ def _phrase_table(
         for p in phrases
     ]  # fmt: skip
     heads = [el("th", {"scope": "col", "class": colour(result.systems.index(n))}, n) for n in names]
-    return el(
-        "div",
-        {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption},
-        el(
-            "table",
-            {},
-            el("caption", {}, caption),
-            el("thead", {}, el("tr", {}, el("th", {"scope": "col"}, "phrase"), heads,
-                               el("th", {"scope": "col"}, "of"))),
-            el("tbody", {}, rows),
-        ),
-    )  # fmt: skip
+    first, last = (el("th", {"scope": "col"}, name) for name in ("phrase", "of"))
+    return table(caption, el("caption", {}, caption), [first, heads, last], rows)

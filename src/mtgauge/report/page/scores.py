@@ -14,6 +14,7 @@ import numpy as np
 
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.verdict import served
+from mtgauge.report.page import dom
 from mtgauge.report.page.dom import el, html, part
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import fixed
@@ -74,16 +75,9 @@ def table(result: Result) -> Element:
         )
         for name in result.systems
     ]
-    return el(
-        "div",
-        {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": "Scores of systems"},
-        el(
-            "table",
-            {},
-            el("caption", {}, "Scores of systems, with half of the 95 % interval"),
-            el("thead", {}, el("tr", {}, el("th", {"scope": "col"}, "system"), heads)),
-            el("tbody", {}, rows),
-        ),
+    caption = el("caption", {}, "Scores of systems, with half of the 95 % interval")
+    return dom.table(
+        "Scores of systems", caption, [el("th", {"scope": "col"}, "system"), heads], rows
     )
 
 
@@ -266,17 +260,9 @@ def _matrix(result: Result, metric: MetricResult) -> Element:
            [_test(metric, i, j, names) for j in range(len(names))])
         for i, one in enumerate(names)
     ]  # fmt: skip
-    return el(
-        "div",
-        {"class": "panel scroll", "tabindex": "0", "role": "region", "aria-label": metric.spec},
-        el(
-            "table",
-            {"class": "matrix"},
-            el("caption", {}, el("b", {}, metric.spec), f" {arrow(metric)}"),
-            el("thead", {}, el("tr", {}, el("td", {}), heads)),
-            el("tbody", {}, rows),
-        ),
-    )
+    caption = el("caption", {}, el("b", {}, metric.spec), f" {arrow(metric)}")
+    frame = {"class": "panel scroll"}
+    return dom.table(metric.spec, caption, [el("td", {}), heads], rows, "matrix", frame)
 
 
 def _test(metric: MetricResult, i: int, j: int, names: Sequence[str]) -> Element:

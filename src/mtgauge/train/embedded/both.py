@@ -102,10 +102,7 @@ class Losses:
         wanted = texts.ids.gather(1, at)
         ids = texts.ids.scatter(1, at, MASK)
         ids[:, 0] = BOS
-        hidden = replace(texts, ids=ids)
-        states = f.encode(self.student.encoder, hidden)[-1]
-        mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
-        logits = self.student.guess(mine) @ self.student.encoder.pieces.weight.T
+        logits = self._hidden(texts, ids, at) @ self.student.encoder.pieces.weight.T
         noise = torch.empty_like(logits, dtype=torch.float32).exponential_(generator=self.rng)
         drawn = logits.float() - noise.clamp_(min=1e-9).log_() * 0.8
         piece = drawn.scatter_(1, wanted.flatten()[:, None], -1e4).argmax(1).view(n, few)
@@ -247,12 +244,16 @@ class Losses:
         wanted = texts.ids.gather(1, at)
         shown = torch.where(self._random(*at.shape) < 0.85, MASK, wanted)
         ids = texts.ids.scatter(1, at, torch.where(able.gather(1, at), shown, wanted))
-        hidden = replace(texts, ids=ids)
-        states = f.encode(self.student.encoder, hidden)[-1]
-        mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
         table = self.student.encoder.pieces.weight
-        log_p = log_probability(self.student.guess(mine), table, wanted.flatten())
+        log_p = log_probability(self._hidden(texts, ids, at), table, wanted.flatten())
         return -(log_p * ok).sum() / ok.sum().clamp(min=1)
+
+    def _hidden(self, texts: f.Texts, ids: Tensor, at: Tensor) -> Tensor:
+        """What the student guesses at these places of the texts, of which others were hidden."""
+        states = f.encode(self.student.encoder, replace(texts, ids=ids))[-1]
+        mine = states.gather(1, at[..., None].expand(-1, -1, states.shape[-1])).flatten(0, 1)
+        guessed: Tensor = self.student.guess(mine)
+        return guessed
 
 
 def _late(

@@ -16,7 +16,6 @@ Limits: text without spaces (Chinese, Japanese) yields long words, rarely seen t
 from __future__ import annotations
 
 import functools
-import gzip
 import io
 import lzma
 import math
@@ -34,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from mtgauge.data import readers
 from mtgauge.encode.ragged import offsets_of, take
 from mtgauge.errors import InputError
 
@@ -56,23 +56,11 @@ _ALIKE = (
 )
 
 
-def open_text(path: Path) -> io.TextIOBase:
-    """A text file as UTF-8, plain or compressed (.gz, .xz, .zst)."""
-    if path.suffix == ".zst":
-        import zstandard
-
-        raw = zstandard.ZstdDecompressor().stream_reader(path.open("rb"))
-        return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
-    opener: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
-    handle: io.TextIOBase = opener(path, "rt", encoding="utf-8", newline="\n")
-    return handle
-
-
 def read_pairs(path: Path) -> Iterator[tuple[str, str, str]]:
     """(foreign, English, origin) of a tab-separated file; the third column may be missing."""
-    if not path.exists():
-        raise InputError("there is no such file", file=str(path))
-    with open_text(path) as handle:
+    readers.must_exist(path)
+    # not through `raw_lines`: of millions of pairs each has been looked at before
+    with io.TextIOWrapper(readers.open_bytes(path), "utf-8", newline="\n") as handle:
         for number, line in enumerate(handle, 1):
             fields = line.rstrip("\n").split("\t")
             if len(fields) not in (2, 3):

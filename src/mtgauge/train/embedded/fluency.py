@@ -7,12 +7,9 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
     alone     mean over i of log p(y_i | y_<i)
     given     mean over i of log p(y_i | x, y_<i)
 
-Where a larger English model is at hand (a `Reader`; `recipes/reader.py` has one), its judgement is
-learned too: on sentences and on corrupted versions of them, the student's log-probability of each
-word follows the reader's.
-Slips are only judged this way, never learned as text. Where machine translations with ratings are
-at hand (`samples`), log p(c | x) learns to rank them; where people judged some (`people`), it
-follows their scores too.
+Where machine translations with ratings are at hand (`samples`), log p(c | x) learns to rank them;
+where people judged some (`people`), it follows their scores too. `also` are losses from elsewhere:
+`recipes/reader.py` has one that follows a larger model.
 
     corpus = ParallelCorpus.load(folder, "cuda")
     train_language_model(corpus, Causal(shape), LanguageModelTraining(seconds=300), out)
@@ -20,23 +17,23 @@ follows their scores too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from mtgauge.encode.transformer import Causal, Ragged, log_probability
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
-from mtgauge.train.embedded.corrupt import Table, corrupt, expand, framed, same_width
+from mtgauge.train.embedded.corrupt import Table, expand, framed, same_width
 from mtgauge.train.embedded.objective import follow, within, word_means
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
 from mtgauge.train.loop.descend import descend
 from mtgauge.train.settings import LanguageModelTraining
+
+Loss = Callable[[Causal, ParallelCorpus, Tensor, torch.Generator], Tensor]  # of rows of the corpus
 
 
 def joined(first: Tensor, second: Tensor, table: Table) -> tuple[Ragged, Tensor, Tensor]:
@@ -101,49 +98,10 @@ def people_loss(model: Causal, people: People, rows: Tensor) -> Tensor:
     return people.follow(rows, word_means(log_p.float(), batch.row[at], n))
 
 
-class Reader(Protocol):
-    """A larger English language model with pieces of its own (`reader` in pieces.npz)."""
-
-    begin: int  # the piece before a text
-
-    def __call__(self, batch: Ragged) -> Tensor:
-        """log p(next piece | pieces so far), (pieces,)."""
-
-
-def word_chances(log_p: Tensor, batch: Ragged, word: Tensor, words: int) -> Tensor:
-    """Log-probability of each word: the sum over its pieces; log_p[i] is of piece i + 1."""
-    counted = batch.position[1:] > 0
-    return log_p.new_zeros(words).index_add(0, word[1:], log_p[:-1].float() * counted)
-
-
-def read_loss(
-    model: Causal,
-    reader: Reader,
-    corpus: ParallelCorpus,
-    rows: Tensor,
-    tables: tuple[Table, Table],
-    rng: torch.Generator,
-) -> Tensor:
-    """How far the student's word log-probabilities are from the reader's, real and corrupted."""
-    source, target = corpus.padded(rows, "source"), corpus.padded(rows, "target")
-    slips = corrupt(target, source, corpus.lang[rows], corpus.slips, 1, rng)[:, 0]
-    slots = torch.cat(same_width([target, slips]))
-    words, starts = framed(slots, tables[0].frame)
-    batch, word = expand(words, starts, tables[0])
-    reader_batch, reader_word = expand(words, starts, tables[1])
-    wanted = word_chances(reader(reader_batch), reader_batch, reader_word, len(words)).clamp(
-        min=-25
-    )
-    log_p = log_probability(model(batch), model.pieces.weight, batch.ids.roll(-1))
-    mine = word_chances(log_p, batch, word, len(words))
-    first = torch.zeros_like(words, dtype=torch.bool)
-    first[starts[:-1]] = True
-    near = F.smooth_l1_loss(mine[~first], wanted[~first], beta=2.0)
-    row = torch.repeat_interleave(
-        torch.arange(len(slots), device=rows.device), starts.diff(), output_size=len(words)
-    )
-    means = [word_means(x[~first], row[~first], len(slots)) for x in (mine, wanted)]
-    return near / 2 + follow(means[0], means[1])
+def drawn(rows: Tensor, share: float, rng: torch.Generator) -> Tensor:
+    """A share of the rows, two at least."""
+    order = torch.randperm(len(rows), device=rows.device, generator=rng)
+    return rows[order[: max(2, int(len(rows) * share))]]
 
 
 def train_language_model(
@@ -152,33 +110,25 @@ def train_language_model(
     settings: LanguageModelTraining,
     out: Path,
     watch: Callable[[Causal], str] | None = None,
-    reader: Reader | None = None,
     samples: Samples | None = None,
     people: People | None = None,
+    also: Mapping[str, Loss] | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; weights go to `out`/fluency.safetensors."""
     device = corpus.source.device
     model.to(device).train()
     table = corpus.tables("student", BOS, EOS)
-    reader_table = table
-    if reader is not None:
-        reader_table = corpus.tables("reader", reader.begin, reader.begin)
     rng = torch.Generator(device=device).manual_seed(settings.seed)
-
-    def few(rows: Tensor, share: float) -> Tensor:
-        order = torch.randperm(len(rows), device=device, generator=rng)
-        return rows[order[: max(2, int(len(rows) * share))]]
 
     def losses(rows: Tensor) -> dict[str, Tensor]:
         batch, learned = sequences(corpus, rows, table, settings, rng)
         at = learned.nonzero()[:, 0]
         log_p = log_probability(model(batch)[at], model.pieces.weight, batch.ids[at + 1])
         parts = {"text": -log_p.mean()}
-        if reader is not None:
-            some = few(rows, settings.read_share)
-            parts["read"] = read_loss(model, reader, corpus, some, (table, reader_table), rng)
+        for name, loss in (also or {}).items():
+            parts[name] = loss(model, corpus, rows, rng)
         if samples is not None:
-            some = few(rows, settings.ranked_share)
+            some = drawn(rows, settings.ranked_share, rng)
             parts["ranked"] = ranked_loss(model, corpus, samples, some, table)
         if people is not None:
             parts["people"] = people_loss(model, people, people.draw(settings.people, rng))
@@ -189,6 +139,7 @@ def train_language_model(
     look = (lambda: watch(model)) if watch is not None else None
     file = out / "fluency.safetensors"
     batches = corpus.batches(settings.words, settings.seed)
-    weights = {**settings.weights, "ranked": settings.ranked}
+    more = dict.fromkeys(also or (), 1.0)
+    weights = {**more, **settings.weights, "ranked": settings.ranked}
     descend(model, model.shape, batches, losses, weights, settings, file,
             decay=0.05, betas=(0.9, 0.95), watch=look)  # fmt: skip

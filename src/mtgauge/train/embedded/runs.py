@@ -10,7 +10,7 @@ every checkpoint, to choose by. A sentence that stands in both is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from mtgauge.errors import InputError, UsageError
 from mtgauge.train.embedded.both import train_both
 from mtgauge.train.embedded.corpus import BOS, EOS
 from mtgauge.train.embedded.encoder import Student, train_encoder
-from mtgauge.train.embedded.fluency import Reader, train_language_model
+from mtgauge.train.embedded.fluency import Loss, train_language_model
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.prepare import load_tokenizer
 from mtgauge.train.embedded.sampler import ParallelCorpus
@@ -111,9 +111,9 @@ def _both(
 
 
 def language_model(
-    run: StudentRun, how: LanguageModelTraining, reader: Reader | None = None
+    run: StudentRun, how: LanguageModelTraining, also: Mapping[str, Loss] | None = None
 ) -> None:
-    """Train the language model; weights go to fluency.safetensors."""
+    """Train the language model; weights go to fluency.safetensors. `also` are more losses."""
     how.check()
     torch.manual_seed(how.seed)
     corpus = _corpus(run)
@@ -133,7 +133,7 @@ def language_model(
         fuse(model)
     samples = Samples.load(run.corpus, device) if run.samples else None
     look = watch if watched is not None else None
-    train_language_model(corpus, model, how, run.out, look, reader, samples, people)
+    train_language_model(corpus, model, how, run.out, look, samples, people, also)
 
 
 def sample(

@@ -37,6 +37,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from mtgauge.encode.hub import place
+from mtgauge.encode.load import EncoderSettings
 from mtgauge.errors import MtgaugeError, UsageError
 from mtgauge.train.nets.weights import write_tensors
 from mtgauge.train.settings import MetricTraining
@@ -135,17 +137,7 @@ class Fitted:
 
 def pick_device(name: str = "auto") -> torch.device:
     """`auto` is CUDA, then MPS, then the CPU; a device that is not there is refused."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        return torch.device(next((kind for kind, is_there in there.items() if is_there), "cpu"))
-    kind = name.split(":")[0]
-    if kind not in (*there, "cpu"):
-        raise UsageError(f"There is no device {name!r}. There are: auto, cpu, cuda, mps.")
-    if not there.get(kind, True):
-        raise UsageError(
-            f"--device {name}: no such device here. Leave it out to take what is there."
-        )
-    return torch.device(name)
+    return torch.device(place(EncoderSettings(device=name)).device)
 
 
 def fit(task: Task, plan: Plan, out: Path, quiet: bool = False) -> Fitted:

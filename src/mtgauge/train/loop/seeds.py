@@ -11,17 +11,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
 from mtgauge.errors import InputError
+from mtgauge.train.judged.codes import Coded
 from mtgauge.train.loop.batching import rounded
 from mtgauge.train.loop.fit import Fitted, Plan, Task, fit, read_log
 from mtgauge.train.nets.weights import load_trained
 from mtgauge.train.settings import MetricTraining
 
-T = TypeVar("T", bound=Task)
+
+class JudgedTask(Task, Protocol):
+    """What several seeds are compared by."""
+
+    def settle(self) -> None: ...  # the weights are those that are kept
+    def correlations(self, rows: Coded) -> dict[str, float]: ...  # as `validate` gives
+
+
+T = TypeVar("T", bound=JudgedTask)
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,8 @@ class Kept(Generic[T]):
     fitted: Fitted
     by_seed: dict[str, float]
     before: dict[str, Any]  # of the run that this one went on from
-    tested: dict[str, float]  # what `measure` gave for each seed
+    tested: dict[str, float]  # the mean correlation with test judgements of each seed
+    test: dict[str, float]  # correlations of this one with them
 
     def facts(self) -> dict[str, Any]:
         """What the card says of the runs."""
@@ -44,6 +54,7 @@ class Kept(Generic[T]):
             "epochs": self.fitted.epochs,
             "seconds": round(self.fitted.seconds, 1),
             **self.before,
+            **({"test_pearson": rounded(self.test)} if self.test else {}),
         }
 
 
@@ -62,11 +73,11 @@ def over_seeds(
     plan: Plan,
     how: MetricTraining,
     out: Path,
-    measure: Callable[[T], float] | None = None,
+    test: Coded | None = None,
 ) -> Kept[T]:
     """Train what `make` makes once per seed, from the weights of `how.start` where it is given.
 
-    `measure` is asked of every seed's model: papers print the mean over seeds, not the best one.
+    Every seed's model is tested: papers print the mean over seeds, not the best one.
     """
     best: Kept[T] | None = None
     by_seed: dict[str, float] = {}
@@ -84,16 +95,16 @@ def over_seeds(
                 remedy="Use more data, another --rate, or check the column human.",
             )
         by_seed[str(seed)] = value
-        if measure is not None:
-            task.model.eval()
-            with torch.inference_mode():
-                tested[str(seed)] = measure(task)
+        task.model.eval()
+        with torch.inference_mode():
+            task.settle()
+            found = {} if test is None else task.correlations(test)
+        tested |= {str(seed): found["average"]} if found else {}
         if best is None or value > best.fitted.best["average"]:
-            best = Kept(task, seed, fitted, by_seed, before, tested)
+            best = Kept(task, seed, fitted, by_seed, before, tested, found)
         if plan.epochs:
             _draw(out / f"seed-{seed}")
     assert best is not None
-    best.task.model.eval()
     return best
 
 

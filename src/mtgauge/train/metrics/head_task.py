@@ -59,6 +59,9 @@ class HeadTask:
             out[batch] = self._forward(rows, batch).float().cpu().numpy()
         return out
 
+    def settle(self) -> None:
+        """Nothing is remembered of other weights."""
+
     def validate(self) -> dict[str, float]:
         return self.correlations(self.dev)
 

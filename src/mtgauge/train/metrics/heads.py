@@ -3,13 +3,14 @@
     card = head("esim", JudgedFiles(train=["da16.tsv.gz"], dev=["da15.tsv.gz"]), "my-esim")
 
 Vectors are made batch by batch on a GPU and for packed data (`LiveVectors`), and else once for all,
-on disk (`StoredVectors`). The same call again goes on with a run that was stopped.
+on disk (`StoredVectors`; `vectors` names a folder that several heads share). The same call again
+goes on with a run that was stopped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from mtgauge.encode import load_encoder
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
 from mtgauge.train.judged.coder import TextCoder, read_coder
-from mtgauge.train.judged.codes import Coded
+from mtgauge.train.judged.codes import Coded, IntArray
 from mtgauge.train.judged.files import load
-from mtgauge.train.loop.batching import calibration, rounded
+from mtgauge.train.loop.batching import calibration
 from mtgauge.train.loop.fit import Plan, pick_device
 from mtgauge.train.loop.seeds import over_seeds
 from mtgauge.train.metrics.head_task import HeadTask
@@ -61,7 +62,9 @@ def head(
         layers = tuple(range(1, encoder.layers + 1))
         texts = data.train.book.texts
         assert texts is not None
-        vectors = StoredVectors.build(encoder, texts, layers, out / "vectors", how.quiet)
+        wanted = _texts_of([data.train, data.dev, *([data.test] if data.test else [])], columns)
+        where = how.vectors or out / "vectors"
+        vectors = StoredVectors.build(encoder, texts, layers, where, how.quiet, wanted)
     train, dev, test = data.train, data.dev, data.test
     if files.packed is not None:  # packed for other models too, which need other texts
         train, dev = _with_text(train, how.view), _with_text(dev, how.view)
@@ -72,18 +75,15 @@ def head(
         return HeadTask(model.to(device), train, dev, vectors, how.view, how.batch)
 
     plan = Plan.of(how, schedule="plateau" if how.minutes is None else "linear")
-    measure = None if test is None else partial(_tested, test)
-    kept = over_seeds(make, plan, how, out, measure)
+    kept = over_seeds(make, plan, how, out, test)
     model = kept.task.model
     assert isinstance(model, ContextModel)
     facts = kept.facts()
-    with torch.inference_mode():
-        predicted = kept.task.predict(dev)
-        if test is not None:
-            facts["test_pearson"] = rounded(kept.task.correlations(test))
     if how.weights_only:
         save_trained(out / TRAINED, model, facts)
         return facts
+    with torch.inference_mode():
+        predicted = kept.task.predict(dev)
     card = {
         "kind": name,
         "name": f"mtgauge-{name}",
@@ -102,8 +102,10 @@ def head(
     return card
 
 
-def _tested(test: Coded, task: HeadTask) -> float:
-    return task.correlations(test)["average"]
+def _texts_of(parts: Sequence[Coded], columns: Sequence[str]) -> IntArray:
+    """Numbers of the texts that these rows compare; with --limit a book has others too."""
+    numbers = np.unique(np.concatenate([part.numbers[c] for part in parts for c in columns]))
+    return numbers[numbers >= 0]
 
 
 def _with_text(rows: Coded, view: str) -> Coded:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import shutil
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import UsageError
 from mtgauge.metrics.regressor import INPUTS
 from mtgauge.train.judged.coder import TextCoder, read_coder
-from mtgauge.train.judged.codes import Coded
 from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import calibration, rounded
 from mtgauge.train.loop.fit import Plan, pick_device
@@ -76,16 +74,11 @@ def regressor(
         )
 
     plan = Plan.of(how, schedule="linear", decay=0.01, clip=1.0)
-    measure = None if data.test is None else partial(_tested, data.test)
-    kept = over_seeds(make, plan, how, out, measure)
+    kept = over_seeds(make, plan, how, out, data.test)
     model = kept.task.model
     assert isinstance(model, Regressor)
     with torch.inference_mode():
-        kept.task.forget()  # the best weights are not the last ones that were validated
-        kept.task.choose_answers()
         facts = kept.facts() | {"dev_pearson": rounded(kept.task.correlations(data.dev))}
-        if data.test is not None:
-            facts["test_pearson"] = rounded(kept.task.correlations(data.test))
     if how.weights_only:
         save_trained(out / TRAINED, model, facts)
         return facts
@@ -113,15 +106,6 @@ def regressor(
     card = with_facts(card | {"tokenizer_sha256": pairs.coder.digest}, how.facts)
     write_regressor(out, model, card, pairs.coder.tokenizer, kept.task.sample(200))
     return card
-
-
-def _tested(test: Coded, task: RegressorTask) -> float:
-    """The mean correlation with test judgements, as the seed's model would answer."""
-    task.forget()
-    task.choose_answers()
-    found = task.correlations(test)["average"]
-    task.forget()
-    return found
 
 
 def _pairs(how: RegressorTraining, out: Path) -> _Pairs:

@@ -170,6 +170,11 @@ class RegressorTask:
         """To be called when the weights have changed, before rows are predicted again."""
         self._known.clear()
 
+    def settle(self) -> None:
+        """The best weights are not the last ones that were validated."""
+        self.forget()
+        self.choose_answers()
+
     def validate(self) -> dict[str, float]:
         self.forget()
         return self.correlations(self.dev)

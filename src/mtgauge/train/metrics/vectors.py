@@ -65,9 +65,14 @@ class StoredVectors:
         layers: tuple[int, ...],
         folder: Path,
         quiet: bool = False,
+        wanted: IntArray | None = None,
     ) -> StoredVectors:
-        """Encode the texts, unless the folder already holds exactly them."""
-        digest = hashlib.sha256("\0".join([encoder.fingerprint, str(layers), *texts]).encode())
+        """Encode the texts (or those with the numbers `wanted`), unless the folder holds them."""
+        numbers = np.arange(len(texts)) if wanted is None else np.unique(wanted)
+        chosen = [texts[i] for i in numbers.tolist()]
+        digest = hashlib.sha256("\0".join([encoder.fingerprint, str(layers), *chosen]).encode())
+        if len(numbers) < len(texts):
+            digest.update(numbers.astype("<i8").tobytes())
         path = folder / "index.json"
         if path.exists() and json.loads(path.read_text())["digest"] == digest.hexdigest():
             return cls(folder)
@@ -76,10 +81,10 @@ class StoredVectors:
         start, lengths = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
         at, width = 0, 0
         with (folder / "vectors.f16").open("wb") as file:
-            blocks = layer_blocks(encoder, texts, layers, MAX_TOKENS)
-            for i, block, _ in tqdm(blocks, total=len(texts), disable=quiet, unit="text"):
+            blocks = layer_blocks(encoder, chosen, layers, MAX_TOKENS)
+            for i, block, _ in tqdm(blocks, total=len(chosen), disable=quiet, unit="text"):
                 block.astype(np.float16).tofile(file)
-                start[i], lengths[i] = at, len(block)
+                start[numbers[i]], lengths[numbers[i]] = at, len(block)
                 at, width = at + len(block), block.shape[2]
         index = {
             "digest": digest.hexdigest(),
