@@ -193,7 +193,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "nonsense pair": ("score -t a.txt -r ref.txt -l german", 2, "is not a language pair"),
     "same metric twice": ("score -t a.txt -r ref.txt -m bleu bleu", 2, "asked for twice"),
     "two inputs from -": ("score -t - -r -", 2, "one file only"),
-    "unknown command": ("scor", 2, "invalid choice"),
+    "unknown command": ("scor", 2, "There is no command 'scor'. Did you mean score?"),
     "no command": ("", 2, ""),
 }
 
@@ -229,7 +229,7 @@ def test_line_separator_is_told_and_not_split(
 def test_unwritable_output_prints_results_first(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, *"score -t a.txt -r ref.txt --json no/such/place.json".split())
+    code, out, err = run(capsys, *"score -t a.txt -r ref.txt --json /dev/full".split())
     assert code == 3
     assert "bleu" in out
     assert "cannot be written" in err
@@ -294,7 +294,7 @@ def test_metrics_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "metrics", "chrf")
     assert code == 0
     assert "  beta=NUMBER" in out
-    assert "default 2; 0 or more" in out
+    assert "default 2; between 0 and 1000" in out
     assert "higher is better" in out
     code, _, err = run(capsys, "metrics", "chfr")
     assert code == 2

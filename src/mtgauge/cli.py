@@ -9,7 +9,6 @@ standard output is not UTF-8, marks are written in ASCII and other characters th
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import os
@@ -18,6 +17,8 @@ import sys
 from collections.abc import Sequence
 
 from mtgauge._version import __version__
+from mtgauge.commands.outputs import refuse_lost
+from mtgauge.commands.parser import Parser, subcommand
 from mtgauge.entry import interrupted
 from mtgauge.errors import as_error
 from mtgauge.report.writers import speak_plainly, visible
@@ -97,12 +98,13 @@ def _run(arguments: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return 2
+    refuse_lost(args)
     return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
 
 
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
+def _parser(wanted: str | None) -> Parser:
     """The parser; only the command in question is imported, so that help is quick."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mtgauge",
         description="Measure machine translation quality.",
         epilog="Try: mtgauge demo. Help on a command: mtgauge score --help.",
@@ -110,12 +112,7 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mtgauge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        sub = commands.add_parser(
-            name,
-            help=text,
-            description=text[0].upper() + text[1:] + ("" if text.endswith("?") else "."),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        sub = subcommand(commands, name, text)
         if name == wanted:
             importlib.import_module(module).add_arguments(sub)
     return parser

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
@@ -97,7 +98,10 @@ def get(name: str) -> type[Metric]:
                 "its segment scores into the same table, with the same tests: mtgauge score "
                 "--scores FILE."
             )
-        near = difflib.get_close_matches(name, _METRICS, n=1, cutoff=0.5)
+        several = re.split(r"[\s,;+]+", name.strip())
+        if len(several) > 1 and all(one in names() for one in several):
+            raise UsageError(f"{name!r} are several metrics: write -m {' '.join(several)}.")
+        near = difflib.get_close_matches(name.lower(), _METRICS, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         raise UsageError(f"There is no metric {name!r}. {hint}There are: {', '.join(names())}.")
     return _METRICS[name]
@@ -138,7 +142,9 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """("chrf", {"beta": "3"}) from "chrf:beta=3"."""
     if not isinstance(spec, str):
         raise UsageError(f"A metric is named by text such as 'chrf:beta=3', not by {spec!r}.")
-    name, _, rest = spec.partition(":")
+    name, colon, rest = spec.partition(":")
+    if colon and not rest.strip():
+        raise UsageError(f"Metric spec {spec!r} ends with a colon. Write name:key=value,key=value.")
     values: dict[str, str] = {}
     for item in split_quoted(rest, ",", spec) if rest else []:
         key, equals, value = item.partition("=")

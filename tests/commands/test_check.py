@@ -84,7 +84,7 @@ def test_all_is_well(run, tmp_path: Path) -> None:
 
 
 def test_ten_lines_and_no_more(run) -> None:
-    limits = "--fail-below bleu=99 chrf=99 wordf=101 --max-drop bleu=0 chrf=0 ter=0 wer=0 per=0"
+    limits = "--fail-below bleu=99 chrf=99 wordf=100 --max-drop bleu=0 chrf=0 ter=0 wer=0 per=0"
     done = run(f"{SIDES} -t b.txt a.txt sys.en {limits}")
     shown = done.out.splitlines()
     assert len(shown) == 10

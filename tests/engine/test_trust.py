@@ -114,7 +114,7 @@ def test_few_segments_get_no_chance_that_people_agree(monkeypatch) -> None:
     monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
     result = two_systems(trust.ENOUGH - 1)
     lines = "\n".join(trust_lines(result))
-    assert "chrf: whether people see a difference takes 100 segments to say" in lines
+    assert "whether people see such differences is said of 100 segments or more" in lines
     assert "people prefer" not in lines
     assert "people_agree" not in result.to_dict()["metrics"][0]["systems"]["new"]["versus"]
     assert mtgauge.compare(result).differences[0].people_agree is None

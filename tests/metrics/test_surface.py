@@ -63,7 +63,7 @@ def test_an_unknown_tokeniser_is_refused() -> None:
         ("nist:max_order=0", "max_order=0 is out of range. It must be between 1 and 20"),
         ("wordf:max_order=-2", "max_order=-2 is out of range. It must be between 1 and 20"),
         ("wordf:beta=nan", "beta=nan is out of range"),
-        ("chrf:beta=-1", "beta=-1 is out of range. It must be 0 or more"),
+        ("chrf:beta=-1", "beta=-1 is out of range. It must be between 0 and 1000"),
         ("chrf:char_order=0", "not both 0"),
         ("bleu:smooth=floor,smooth_value=-5", "smooth_value=-5 is out of range"),
         ("bleu:smooth_value=0.5", "smooth_value applies only where smooth is floor or add-k"),

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import (
     add_corpus_options,
     brought,
@@ -66,11 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--baseline", metavar="NAME", help="the system to compare with (default: the first; with "
         "--against the stored one of the same name, or the only one)")  # fmt: skip
-    add("--json", metavar="FILE", type=Path, help="write the run, as `score --json` does; where it "
-        "is the file of --against, only if the gate is open")  # fmt: skip
-    add("--junit", metavar="FILE", type=Path, help="write JUnit XML")
-    add("--markdown", metavar="FILE", type=Path, help="write a Markdown summary (it is appended to "
-        "the file that GITHUB_STEP_SUMMARY names, too)")  # fmt: skip
+    add("--json", metavar="FILE", type=OutputFile, help="write the run, as `score --json` does; "
+        "where it is the file of --against, only if the gate is open")  # fmt: skip
+    add("--junit", metavar="FILE", type=OutputFile, help="write JUnit XML")
+    add("--markdown", metavar="FILE", type=OutputFile, help="write a Markdown summary (it is "
+        "appended to the file that GITHUB_STEP_SUMMARY names, too)")  # fmt: skip
     add("--config", metavar="FILE", type=Path, help="TOML file with the table tool.mtgauge.check "
         "(default: pyproject.toml here or above)")  # fmt: skip
     add("--no-ci", action="store_true", help="no intervals and no tests")
@@ -145,6 +146,7 @@ def _kinds(settings: Settings, corpus: Corpus, lang: str | None) -> list[flags.K
 def _score(args: argparse.Namespace, settings: Settings, corpus: Corpus, how: Comparing) -> Result:
     theirs = brought(args, corpus)
     specs = [spec for spec in settings.specs if spec not in {one.name for one in theirs}]
+    limits.refuse_impossible(settings, specs)
     if not (specs or theirs):  # warnings alone
         names = tuple(corpus.systems)
         length = sum(len(chunk) for chunk in corpus.chunks(SHARD))

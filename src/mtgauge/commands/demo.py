@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from pathlib import Path
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.data.output import write
 from mtgauge.engine.demo import WITH_REFERENCE, WITHOUT_REFERENCE, demo, shown_explanation
 from mtgauge.engine.result import Result
@@ -16,15 +16,22 @@ from mtgauge.report.page import render as render_page
 from mtgauge.report.table import WIDTH, legend, render_scores
 from mtgauge.report.writers import fold, visible
 
+_EXAMPLES = """
+examples:
+  mtgauge demo
+  mtgauge demo -m chrf xmoverscore -o demo.html
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
     parser.add_argument(
         "-m", "--metrics", nargs="+", metavar="METRIC",
         default=[*WITH_REFERENCE, *WITHOUT_REFERENCE],
-        help=f"(default: {' '.join((*WITH_REFERENCE, *WITHOUT_REFERENCE))})",
+        help=f"to show (default: {' '.join((*WITH_REFERENCE, *WITHOUT_REFERENCE))})",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("mtgauge-demo.html"), metavar="FILE",
+        "-o", "--output", type=OutputFile, default="mtgauge-demo.html", metavar="FILE",
         help="the report to write (default: %(default)s)",
     )  # fmt: skip
 

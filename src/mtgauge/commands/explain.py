@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-from pathlib import Path
 
-from mtgauge.commands.shared import add_encoder_options, use_encoder_options
+from mtgauge.commands.outputs import OutputFile
+from mtgauge.commands.shared import add_encoder_options, terminal_width, use_encoder_options
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import categories, explain_corpus
 from mtgauge.errors import UsageError
+from mtgauge.metric import Explanation
 from mtgauge.report.explain import render
 from mtgauge.report.writers import json_text
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--matrix", action="store_true", help="show how near every two words are, dark is near"
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the matrix too, as .svg or .png"
+        "--plot", type=OutputFile, metavar="FILE", help="draw the matrix too, as .svg or .png"
     )
     add_encoder_options(parser)
 
@@ -63,11 +63,12 @@ def run(args: argparse.Namespace) -> int:
         if args.categories:
             return _show_categories(categories(corpus, args.metric, lang), args.json)
         explanation = explain_corpus(corpus, args.metric, lang, args.segment)
+    if (args.matrix or args.plot) and not _has_matrix(explanation):
+        raise UsageError(f"{args.metric} has no matrix to draw: leave --matrix and --plot out.")
     if args.json:
         sys.stdout.write(json_text(explanation.to_dict()))
     else:
-        colour, width = sys.stdout.isatty(), shutil.get_terminal_size().columns
-        wide = max(40, min(width, 100))
+        colour, wide = sys.stdout.isatty(), min(terminal_width(), 100)
         sys.stdout.write(
             render(explanation, colour=colour, width=wide, matrix=args.matrix, top=args.top)
         )
@@ -76,6 +77,12 @@ def run(args: argparse.Namespace) -> int:
 
         draw(explanation, args.plot)
     return 0
+
+
+def _has_matrix(explanation: Explanation) -> bool:
+    """Whether a picture of it, or of one of its parts, has something to show."""
+    own = explanation.matrix is not None and explanation.matrix.size > 0
+    return own or any(map(_has_matrix, explanation.parts))
 
 
 def _show_categories(counts: dict[str, tuple[int, int]], as_json: bool) -> int:

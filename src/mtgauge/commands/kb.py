@@ -6,6 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from mtgauge import registry
+from mtgauge.commands.outputs import OutputFile
+from mtgauge.commands.parser import subcommand
 from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
@@ -25,12 +28,28 @@ examples:
 """
 
 
+_BUILD = """\
+  mtgauge kb build my.sqlite --csv products.csv
+  mtgauge kb build my.sqlite --wikidata latest-all.json.bz2 --languages en,cs --min-sitelinks 20
+  mtgauge score -s src.de -t sys.en -l de-en -m kobe:kb=my.sqlite
+"""
+_LINK = """\
+  mtgauge kb link "Včera byl v Praze." -l cs
+  mtgauge kb link - -l cs --kb my.sqlite < src.cs
+"""
+_COUNT = """\
+  mtgauge kb count -s src.de -t a.txt b.txt -r ref.txt -l de-en
+  mtgauge kb count -s src.de -t a.txt -l de-en --plot pictures --segment 3
+"""
+_ANNOTATE = "  mtgauge kb annotate -s src.de -t a.txt b.txt -l de-en -o annotations"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     commands = parser.add_subparsers(
         dest="kb_command", required=True, metavar="build|info|link|count|annotate"
     )
-    build = commands.add_parser("build", help="build a knowledge base from open data")
+    build = subcommand(commands, "build", "build a knowledge base from open data", _BUILD)
     build.add_argument("out", type=Path, metavar="KB", help="file to write, or to go on with")
     build.add_argument("--wikidata", metavar="DUMP", help="JSON dump (.json, .gz, .bz2)")
     build.add_argument("--geonames", metavar="FILE", help="allCountries.txt, cities500.txt, ...")
@@ -40,26 +59,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--csv", nargs="+", default=[], metavar="FILE", help="id,category,lang,name")
     build.add_argument("--languages", default="en", metavar="en,cs", help="names to keep")
     build.add_argument("--classes", default="", metavar="Q5,Q515", help="only these P31 classes")
-    build.add_argument("--min-sitelinks", type=int, default=5, metavar="N")
-    build.add_argument("--min-population", type=int, default=15_000, metavar="N")
-    info = commands.add_parser("info", help="count entities and names")
-    info.add_argument("kb", nargs="?", default="embedded", metavar="KB")
-    link = commands.add_parser("link", help="show the mentions in a text")
+    build.add_argument(
+        "--min-sitelinks",
+        type=int,
+        default=5,
+        metavar="N",
+        help="of Wikidata: items with as many Wikipedia pages (%(default)s)",
+    )
+    build.add_argument(
+        "--min-population",
+        type=int,
+        default=15_000,
+        metavar="N",
+        help="of GeoNames: places with as many people (%(default)s)",
+    )
+    info = subcommand(commands, "info", "count entities and names", "  mtgauge kb info my.sqlite")
+    info.add_argument("kb", nargs="?", default="embedded", metavar="KB", help="a file (embedded)")
+    link = subcommand(commands, "link", "show the mentions in a text", _LINK)
     link.add_argument("text", metavar="TEXT", help="- reads lines from standard input")
-    link.add_argument("-l", "--lang", required=True, metavar="LANG")
-    link.add_argument("--kb", default="embedded", metavar="KB")
-    link.add_argument("--annotations", metavar="FILE", help="write them in the paper's format too")
-    counts = commands.add_parser("count", help="count what source, references and systems mention")
+    link.add_argument(
+        "-l", "--lang", required=True, metavar="LANG", help="its language, such as cs"
+    )
+    link.add_argument("--kb", default="embedded", metavar="KB", help="a file (embedded)")
+    link.add_argument(
+        "--annotations",
+        type=OutputFile,
+        metavar="FILE",
+        help="write them in the paper's format too",
+    )
+    counts = subcommand(
+        commands, "count", "count what source, references and systems mention", _COUNT
+    )
     _add_texts(counts)
-    counts.add_argument("--format", choices=TABLES, default="table")
-    counts.add_argument("--json", type=Path, metavar="FILE", help="write the counts as JSON too")
+    counts.add_argument(
+        "--format", choices=TABLES, default="table", help="of what is printed (%(default)s)"
+    )
+    counts.add_argument(
+        "--json", type=OutputFile, metavar="FILE", help="write the counts as JSON too"
+    )
     counts.add_argument("--plot", type=Path, metavar="FOLDER", help="draw them (extra `plot`)")
     counts.add_argument(
         "--segment", type=int, metavar="N", help="draw this segment of the first system too"
     )
-    annotate = commands.add_parser("annotate", help="write all mentions in the paper's format")
+    annotate = subcommand(
+        commands, "annotate", "write all mentions in the paper's format", _ANNOTATE
+    )
     _add_texts(annotate)
-    annotate.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER")
+    annotate.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="a file per side and system"
+    )
 
 
 def _add_texts(parser: argparse.ArgumentParser) -> None:
@@ -76,10 +124,18 @@ def run(args: argparse.Namespace) -> int:
     return known[args.kb_command](args)
 
 
+def _refuse_other(args: argparse.Namespace) -> None:
+    name = registry.split_spec(args.metric)[0]
+    if name != "kobe":
+        raise UsageError(f"kb {args.kb_command} is about entities: -m takes kobe, not {name}.")
+
+
 def _build(args: argparse.Namespace) -> int:
     from mtgauge.knowledge.base import build
 
     languages = {code.strip() for code in args.languages.split(",") if code.strip()}
+    for code in languages:
+        Language.parse(code)  # an unknown one is refused
     if args.alternate_names and not args.geonames:
         raise UsageError("--alternate-names needs --geonames: the places that are named.")
     if not (args.wikidata or args.geonames or args.omw or args.wn_lmf or args.csv):
@@ -167,6 +223,7 @@ def _count(args: argparse.Namespace) -> int:
 
     if args.segment is not None and args.plot is None:
         raise UsageError("--segment is drawn into a folder: give --plot FOLDER.")
+    _refuse_other(args)
     with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
         counts = count(corpus, args.metric, args.lang)
         example = None
@@ -186,6 +243,7 @@ def _count(args: argparse.Namespace) -> int:
 def _annotate(args: argparse.Namespace) -> int:
     from mtgauge.engine.entities import annotate
 
+    _refuse_other(args)
     with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
         for path in annotate(corpus, args.metric, args.lang, args.out):
             print(path)

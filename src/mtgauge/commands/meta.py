@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from mtgauge.commands.parser import positive
 from mtgauge.commands.shared import (
     add_place_options,
     add_result_options,
@@ -49,7 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("data", nargs="*", metavar="DATA", type=Path, help="human judgements, see below")
-    add("-m", "--metrics", nargs="+", default=[], metavar="METRIC")
+    add(
+        "-m", "--metrics", nargs="+", default=[], metavar="METRIC",
+        help="name or name:key=value,key=value; see mtgauge metrics",
+    )  # fmt: skip
     add("-l", "--lang", nargs="+", metavar="LP", help="only these language pairs")
     add("--level", choices=["segment", "system"], help="default: what was judged")
     add("--human", metavar="FILE", type=Path, help="system-level scores: lp, human, system")
@@ -80,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether one metric is better than another (%(default)s)",
     )
     add("--matrix", action="store_true", help="show the p-values of all comparisons")
-    add("--disagree", metavar="N", type=int, help="also N segments rated too high or low")
+    add("--disagree", metavar="N", type=positive, help="also N segments rated too high or low")
     add("--plot", metavar="DIR", type=Path, help="write plots here; of an experiment, its figure")
     add("--export", metavar="DIR", type=Path, help="write data and scores for mt-metrics-eval")
     add("--dataset", metavar="NAME", help="which WMT this is, such as WMT17, if no name tells")

@@ -17,12 +17,20 @@ _COLUMN = 34  # where the text on an option begins
 _TELLING = ("preset", "view")  # what these change depends on models and files
 
 
+_EXAMPLES = """
+examples:
+  mtgauge metrics
+  mtgauge metrics xmoverscore
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="tell everything about one metric")
+    parser.epilog = _EXAMPLES
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tell everything about one metric")
 
 
 def run(args: argparse.Namespace) -> int:
-    print(details(args.name) if args.name else overview())
+    print(details(registry.split_spec(args.name)[0]) if args.name else overview())
     return 0
 
 

@@ -45,13 +45,19 @@ _SAME = ("metrics", "lang", "dictionary", "faults", "limit", "unescape", "seed")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add = parser.add_argument
-    add("probe", choices=["w2w", "reorder", "robust"])
-    add("data", nargs="*", metavar="DATA", type=Path)
-    add("-s", "--source", metavar="SRC")
-    add("-r", "--reference", metavar="REF")
+    add("probe", choices=["w2w", "reorder", "robust"], help="which worse texts; see below")
+    add(
+        "data", nargs="*", default=[], metavar="DATA", type=Path,
+        help="judged segments, in place of -s and -r",
+    )  # fmt: skip
+    add("-s", "--source", metavar="SRC", help="what was translated")
+    add("-r", "--reference", metavar="REF", help="a human translation of it")
     add("-t", "--translation", metavar="FILE", help="robust: good translations, instead of REF")
     add("-l", "--lang", metavar="LP", help="language pair, such as de-en")
-    add("-m", "--metrics", nargs="+", required=True, metavar="METRIC")
+    add(
+        "-m", "--metrics", nargs="+", required=True, metavar="METRIC",
+        help="name or name:key=value,key=value; see mtgauge metrics",
+    )  # fmt: skip
     add("--dictionary", metavar="FILE", type=Path, help="two columns: foreign word, translation")
     add("--faults", nargs="+", metavar="NAME", help="robust: only these, such as copy number")
     add(

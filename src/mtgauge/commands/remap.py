@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.commands.parser import positive, subcommand
 from mtgauge.data.checks import language_pair
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap import maps as remaps
@@ -38,14 +39,28 @@ from mtgauge.encode.remap.fitting import (
     read_parallel,
 )
 
+_FIT = """\
+  mtgauge remap fit -s news.de -t news.en -l de-en --out de-en.remap
+  mtgauge remap fit -s news.de -t news.en -l de-en --method clp umd --out remaps/word
+  mtgauge score -s src.de -t sys.en -l de-en -m xmoverscore:remap=de-en.remap
+"""
+_CURVE = """\
+  mtgauge remap curve -s news.de -t news.en -l de-en --out curve
+  mtgauge remap curve -s news.de -t news.en -l de-en --judged da17.tsv.gz --out curve --plot .
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="fit|info|curve")
-    fit = actions.add_parser("fit", help="fit a remap from parallel text")
-    curve = actions.add_parser("curve", help="how much parallel text is enough?")
+    fit = subcommand(actions, "fit", "fit a remap from parallel text", _FIT)
+    curve = subcommand(actions, "curve", "how much parallel text is enough?", _CURVE)
     for sub in (fit, curve):
-        sub.add_argument("-s", "--source", required=True, metavar="FILE")
-        sub.add_argument("-t", "--target", required=True, metavar="FILE")
+        sub.add_argument(
+            "-s", "--source", required=True, metavar="FILE", help="parallel text: sources"
+        )
+        sub.add_argument(
+            "-t", "--target", required=True, metavar="FILE", help="and their translations"
+        )
         sub.add_argument("-l", "--lang", required=True, metavar="SRC-TGT", help="e.g. de-en")
         sub.add_argument("--encoder", default="embedded", help="as for metrics (default: embedded)")
         sub.add_argument("--layer", type=int, help="default: the encoder's advice for sources")
@@ -59,16 +74,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="which links of fast_align's two directions count (%(default)s)",
         )
         sub.add_argument("--lexicon", type=Path, metavar="FILE", help="word pairs, one per line")
-        sub.add_argument("--pairs", type=int, default=2000, help="sentence pairs (default 2000)")
-    fit.add_argument("--method", choices=remaps.METHODS, nargs="+", default=["clp"])
-    fit.add_argument("--unit", choices=("word", "sentence"), default="word")
-    fit.add_argument("--out", type=Path, required=True, metavar="FILE")
-    curve.add_argument("--method", choices=remaps.METHODS, default="clp")
+        sub.add_argument(
+            "--pairs",
+            type=positive,
+            default=2000,
+            metavar="N",
+            help="sentence pairs (default 2000)",
+        )
+    fit.add_argument(
+        "--method", choices=remaps.METHODS, nargs="+", default=["clp"],
+        help="what is fitted (clp); of several each",
+    )  # fmt: skip
+    fit.add_argument(
+        "--unit", choices=("word", "sentence"), default="word",
+        help="whose vectors are remapped (%(default)s)",
+    )  # fmt: skip
+    fit.add_argument(
+        "--out", type=Path, required=True, metavar="FILE",
+        help="the file to write; of several methods a folder",
+    )  # fmt: skip
+    curve.add_argument(
+        "--method", choices=remaps.METHODS, default="clp", help="what is fitted (%(default)s)"
+    )
     curve.add_argument("--judged", type=Path, metavar="DATA", help="judgements to correlate with")
     curve.add_argument("--plot", type=Path, metavar="DIR", help="draw the curve (extra plot)")
-    curve.add_argument("--out", type=Path, required=True, metavar="DIR")
-    info = actions.add_parser("info", help="what a remap file is for")
-    info.add_argument("file", type=Path)
+    curve.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for the fitted files"
+    )
+    info = subcommand(
+        actions, "info", "what a remap file is for", "  mtgauge remap info de-en.remap"
+    )
+    info.add_argument("file", type=Path, metavar="FILE", help="what `remap fit` wrote")
 
 
 def run(args: argparse.Namespace) -> int:

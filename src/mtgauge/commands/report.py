@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import (
     add_corpus_options,
     add_page_options,
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run that `mtgauge score --json FILE --texts` stored, in place of -t",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("report.html"), metavar="FILE",
+        "-o", "--output", type=OutputFile, default="report.html", metavar="FILE",
         help="the page to write (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--title", metavar="TEXT", help="what the page is called")

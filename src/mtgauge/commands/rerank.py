@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import add_run_options, running, tell, use_encoder_options
 from mtgauge.data import candidates, readers
 from mtgauge.data.output import write
@@ -17,8 +18,16 @@ from mtgauge.data.spool import STANDARD_INPUT, Spool
 from mtgauge.engine.rerank import Reranked, rerank
 from mtgauge.errors import InputError, UsageError
 
+_EXAMPLES = """
+examples:
+  mtgauge rerank -t candidates.txt -n 8 -s src.de -l de-en -m xmoverscore -o best.txt
+  mtgauge rerank -t samples.jsonl --mbr bertscore --scores scores.tsv
+  mtgauge rerank -t system.nbest -s src.de -l de-en -m xmoverscore --mbr chrf --weights 2 1
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
         "-t", "--candidates", required=True, metavar="FILE", type=Path,
@@ -40,10 +49,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights", nargs="+", type=float, metavar="W",
         help="of a blend: one per metric, those of -m first (default: all 1)",
     )  # fmt: skip
-    add("-o", "--out", metavar="FILE", type=Path, help="the best, one per line (default: print it)")
-    add("--nbest", metavar="FILE", type=Path, help="all candidates, the best first (Moses)")
-    add("--scores", metavar="FILE", type=Path, help="one row per candidate: .tsv or .jsonl")
-    add("--matrix", metavar="FILE", type=Path, help="utilities of all pairs: .jsonl; with --mbr")
+    add(
+        "-o",
+        "--out",
+        metavar="FILE",
+        type=OutputFile,
+        help="the best, one per line (default: print it)",
+    )
+    add("--nbest", metavar="FILE", type=OutputFile, help="all candidates, the best first (Moses)")
+    add("--scores", metavar="FILE", type=OutputFile, help="one row per candidate: .tsv or .jsonl")
+    add(
+        "--matrix",
+        metavar="FILE",
+        type=OutputFile,
+        help="utilities of all pairs: .jsonl; with --mbr",
+    )
     add("--candidates-column", default="candidates", metavar="NAME", help="of .jsonl (%(default)s)")
     add("--source-column", default="source", metavar="NAME", help="of .jsonl (%(default)s)")
     add("--quiet", action="store_true", help="results only: no notes, no progress")

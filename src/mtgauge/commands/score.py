@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import (
     add_corpus_options,
     add_page_options,
@@ -15,6 +15,7 @@ from mtgauge.commands.shared import (
     take_test_set,
     tell,
     tell_notes,
+    terminal_width,
     write_page,
 )
 from mtgauge.data import columns
@@ -46,14 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--echo", choices=["source", "reference"],
         help="print that side of the test set instead of scoring",
     )  # fmt: skip
-    parser.add_argument("--format", choices=FORMATS, default="table")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="table", help="of what is printed (%(default)s)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", type=OutputFile, help="write everything as JSON too"
+    )
     parser.add_argument(
         "--texts", action="store_true",
         help="put the texts into the JSON, so that mtgauge report can make a page of it",
     )  # fmt: skip
     parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="write the report too (see mtgauge report)"
+        "--html", metavar="FILE", type=OutputFile, help="write the report too (see mtgauge report)"
     )
     add_page_options(parser)
     parser.add_argument("--segments", action="store_true", help="show every segment's score")
@@ -73,12 +78,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.echo is not None:
         return _echo(args)
+    for option, needed, name in (
+        (args.texts, args.json, "texts"),
+        (args.explain, args.html, "explain"),
+    ):
+        if option and needed is None:
+            other = "json" if name == "texts" else "html"
+            raise UsageError(f"--{name} is about the file of --{other} FILE: name it, too.")
     started = time.perf_counter()
     page = args.html is not None
     result = score_files(args, metrics_or_usual(args), keep=args.texts, page=page)
     seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
-    sys.stdout.write(render(shown, args.format, segments=args.segments))
+    sys.stdout.write(render(shown, args.format, segments=args.segments, width=terminal_width()))
     if args.pairs and args.format != "json":
         sys.stdout.write("\n" + pairs(shown, args.format))
     sys.stdout.flush()

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.engine.demo import selftest, store
+
+_EXAMPLES = """
+examples:
+  mtgauge selftest
+  mtgauge selftest -m bleu xmoverscore
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Score the example data with every metric and compare with stored scores: "
-        "is this installation right? Exit code 1 if a score differs."
+        "Score the example data with every metric and compare with stored scores: is this\n"
+        "installation right? Exit code 1 if a score differs."
     )
+    parser.epilog = _EXAMPLES
     parser.add_argument("-m", "--metrics", nargs="+", metavar="METRIC", help="only these")
     parser.add_argument(
         "--store",
-        type=Path,
+        type=OutputFile,
         metavar="FILE",
         help="write the scores found here instead (developers)",
     )
@@ -36,5 +43,6 @@ def run(args: argparse.Namespace) -> int:
     for spec, reason in skipped.items():
         print(f"skipped  {spec}: {reason}")
     metrics = len({check.metric for check in checks})
-    print(f"{len(checks) - len(failed)} of {len(checks)} stored scores of {metrics} metrics agree.")
+    of = f"{metrics} metric{'s' if metrics != 1 else ''}"
+    print(f"{len(checks) - len(failed)} of {len(checks)} stored scores of {of} agree.")
     return 1 if failed else 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtgauge import registry
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.data import checks, foreign, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder, write
@@ -47,6 +49,11 @@ def tell_notes(spec: str, notes: Mapping[str, int]) -> None:
     for what, count in notes.items():
         if count and what != "empty":
             tell("note", f"{spec}: {sentence(what, count)}")
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 where output goes elsewhere."""
+    return max(40, shutil.get_terminal_size().columns)
 
 
 def add_corpus_options(parser: argparse.ArgumentParser, usual_metrics: str) -> None:
@@ -247,12 +254,12 @@ def running(args: argparse.Namespace, unit: str) -> Iterator[tuple[Place, Callab
 def add_result_options(parser: argparse.ArgumentParser, seed: str) -> None:
     """Options of `meta` and `probe` that say how to run and where results go."""
     add = parser.add_argument
-    add("--format", choices=FORMATS, default="table")
-    add("--json", metavar="FILE", type=Path, help="write everything as JSON too")
+    add("--format", choices=FORMATS, default="table", help="of what is printed (%(default)s)")
+    add("--json", metavar="FILE", type=OutputFile, help="write everything as JSON too")
     add("--unescape", action="store_true", help="undo HTML escapes such as &quot; in all texts")
     add("--no-cache", action="store_true", help="neither keep nor use scores of earlier runs")
     add("--seed", type=int, default=SEED, help=f"of the {seed} (%(default)s)")
-    add("--quiet", action="store_true")
+    add("--quiet", action="store_true", help="results only: no progress")
     add_encoder_options(parser)
 
 

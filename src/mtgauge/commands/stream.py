@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mtgauge.commands.flags import read
+from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import (
     add_run_options,
     running,
@@ -24,8 +25,21 @@ from mtgauge.engine.stream.rules import DUPLICATES, RULES
 from mtgauge.engine.stream.run import ENCODERS, Streamed, stream
 from mtgauge.errors import UsageError
 
+_EXAMPLES = """
+examples:
+  mtgauge stream corpus.jsonl.gz -m xmoverscore:lm=off -l de-en -o scored
+  mtgauge stream web.tsv -l de-en -o clean -m xmoverscore:lm=off \\
+      --keep 'xmoverscore > 0.45 and not copy and not duplicate and length_ratio < 3'
+  mtgauge stream corpus.parquet -m xmoverscore:lm=off -l de-en -o best --top 10%
+  paste src.de tgt.en | mtgauge stream - --format tsv --no-header --source-column 1 \\
+      --target-column 2 --add length_ratio copy
+
+The same command again goes on with a run that was stopped.
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
         "inputs", nargs="+", metavar="IN", type=Path,
@@ -77,7 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-rejects", type=int, default=1000, metavar="N",
         help="more damaged records than this end the run (%(default)s)",
     )  # fmt: skip
-    add("--rejects", type=Path, metavar="FILE", help="where damaged records go; of -o: its folder")
+    add(
+        "--rejects",
+        type=OutputFile,
+        metavar="FILE",
+        help="where damaged records go; of -o: its folder",
+    )
     add("--quiet", action="store_true", help="no notes, no progress")
     add_run_options(parser)
 

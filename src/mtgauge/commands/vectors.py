@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from mtgauge.commands.parser import positive, subcommand
 from mtgauge.encode.words.store import WordVectors, embedded_languages
 from mtgauge.errors import InputError
 
@@ -20,7 +21,12 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    convert = actions.add_parser("convert", help="make a store of a word-vector file")
+    convert = subcommand(
+        actions,
+        "convert",
+        "make a store of a word-vector file",
+        "  mtgauge vectors convert crawl-300d-2M.vec.gz -o crawl.vectors --limit 500000",
+    )
     convert.add_argument("file", metavar="FILE", help="word2vec, GloVe or fastText; .gz allowed")
     convert.add_argument("-o", "--out", required=True, metavar="DIR", help="a new folder")
     convert.add_argument(
@@ -31,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument("--lowercase", action="store_true", help="keep words in lower case")
     convert.add_argument("--vocabulary", metavar="FILE", help="keep only words of this text file")
-    convert.add_argument("--limit", type=int, metavar="N", help="keep only the first N words")
-    info = actions.add_parser("info", help="what a store holds")
+    convert.add_argument("--limit", type=positive, metavar="N", help="keep only the first N words")
+    info = subcommand(actions, "info", "what a store holds", "  mtgauge vectors info crawl.vectors")
     info.add_argument("store", metavar="DIR", nargs="?", help="a store; none: the embedded ones")
 
 

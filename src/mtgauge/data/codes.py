@@ -250,7 +250,7 @@ def _unmistakable(cut: tuple[str, str]) -> str:
 
 def _no_pair(text: object, cuts: list[tuple[str, str]]) -> str:
     how = "Write two language codes with a hyphen: -l de-en, en-zh_CN, eng-zho_Hant."
-    if not cuts:
+    if not any(source.strip() and target.strip() for source, target in cuts):
         return f"{text!r} is not a language pair. {how}"
     # the reading with the more known half is what was meant
     source, target = max(cuts, key=lambda cut: sum(_language(code) is not None for code in cut))
@@ -267,6 +267,9 @@ def _unknown(text: str) -> str:
     country = LIKELY_SUBTAGS.get(f"und-{code.upper()}")
     if country is not None:
         return f"{said} {code.upper()} is a country; did you mean {country.split('-')[0]}?"
+    if len(code) > 3 and code.isalpha():  # a name, as German: codes of three letters begin so
+        near_code = f" Near codes: {code[:3].lower()}." if _language(code[:3]) is not None else ""
+        return f"{said} A code has two or three letters.{near_code}"
     near = difflib.get_close_matches(
         re.split("[-_@]", code.lower())[0], [*LANGUAGE_ALPHA3, *LANGUAGE_ALPHA3.values()], 4, 0.5
     )

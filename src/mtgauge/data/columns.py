@@ -68,6 +68,8 @@ def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[C
 
     What can be read once only is copied into `spool`; without one, standard input is refused.
     """
+    if argument == "":
+        raise UsageError("A file name is empty: is a variable of the shell not set?")
     path, key = _split_argument(argument) if isinstance(argument, str) else argument
     if path == STANDARD_INPUT:
         if spool is None:
@@ -199,6 +201,35 @@ def alternatives(references: Sequence[Any], what: str = "references") -> list[tu
             _check(text, f"{what}[{i}]")
         found.append(row)
     return found
+
+
+def refuse_tokens(rows: Sequence[tuple[str, ...]], hypotheses: Sequence[str]) -> None:
+    """Words of one reference must not pass for so many references.
+
+    Lists of single words, of different length per segment, beside texts of several words.
+    """
+    words = all(len(text.split()) == 1 for row in rows for text in row)
+    many = sum(map(len, rows)) >= 3 * len(rows) and (
+        len(rows) == 1 or len({len(row) for row in rows}) > 1
+    )
+    if words and many and sum(len(text.split()) > 1 for text in hypotheses) * 2 > len(hypotheses):
+        raise InputError(
+            "references[0] is a list of single words, each of which would be a reference",
+            remedy="Join the words: references[i] is one text, or a list of alternative texts.",
+        )
+
+
+def seem_turned(rows: Sequence[tuple[str, ...]], hypotheses: Sequence[str]) -> bool:
+    """Whether as many lists as segments are sacrebleu's: the words fit the other way round."""
+    n = len(hypotheses)
+    if n < 2 or len(rows) != n or any(len(row) != n for row in rows):
+        return False
+    found = [[set(text.casefold().split()) for text in row] for row in rows]
+    mine = [set(text.casefold().split()) for text in hypotheses]
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    as_given = sum(len(mine[i] & found[i][j]) for i, j in pairs)
+    turned = sum(len(mine[i] & found[j][i]) for i, j in pairs)
+    return turned > as_given
 
 
 def _check(text: Any, place: str) -> None:

@@ -26,6 +26,8 @@ from mtgauge.data.seal import text_digest
 from mtgauge.data.spool import Spool
 from mtgauge.errors import InputError, UsageError
 
+_TURNED = "These look like sacrebleu's transposed lists: give references[i] for segment i."
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -155,22 +157,29 @@ class Corpus:
             hypotheses = {"system": hypotheses}
         if not hypotheses:
             raise InputError("there is no system to score")
+        for name in hypotheses:
+            if not isinstance(name, str) or not name.strip():
+                raise UsageError(f"A system is named by a text, not by {name!r}.")
+        if by is not None and not isinstance(by, Mapping):
+            raise UsageError(
+                'by is {name: [the group of each segment]}, {"domain": ["news", ...]}.'
+            )
         systems = {name: columns.from_list(v, f"system {name!r}") for name, v in hypotheses.items()}
         n = len(next(iter(systems.values())).values or ())
         if n == 0:
             raise InputError("there are no segments to score")
         refs = None if references is None else columns.alternatives(references)
         if refs is not None and len(refs) != n:
-            transposed = all(len(row) == n for row in refs)
-            hint = (
-                " These look like sacrebleu's transposed lists: give references[i] for segment i."
-                if transposed
-                else ""
-            )
+            hint = f" {_TURNED}" if all(len(row) == n for row in refs) else ""
             raise InputError(
                 f"{n} hypotheses but {len(refs)} entries in references",
                 remedy="references[i] belongs to hypothesis i: one text or a list." + hint,
             )
+        for name, column in systems.items() if refs is not None else ():
+            texts = column.values or ()
+            if len(texts) == n and columns.seem_turned(refs or (), texts):
+                raise InputError(f"the references of {name!r} fit better turned", remedy=_TURNED)
+            columns.refuse_tokens(refs or (), texts)
         source = None if sources is None else columns.from_list(sources, "sources")
         docs = None if documents is None else columns.from_list(documents, "documents")
         facts = {name: columns.from_list(v, f"by {name!r}") for name, v in (by or {}).items()}

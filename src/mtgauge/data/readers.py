@@ -21,6 +21,7 @@ import io
 import json
 import lzma
 import math
+import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,6 +68,17 @@ def must_exist(path: Path) -> None:
             raise InputError("this is a folder, not a file", file=path, remedy="Name a file in it.")
         if path.exists():
             return
+        if path.is_symlink():
+            raise InputError(
+                f"this is a link to {os.readlink(path)}, and that is not there", file=path
+            )
+        head = path.with_name(path.name.partition(":")[0] or path.name)
+        if head != path and head.is_file():
+            raise InputError(
+                f"there is no such file, and {head} is plain text, which has no columns",
+                file=path,
+                remedy="Name the file alone, or a table (.tsv, .csv, .jsonl).",
+            )
         others = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     except OSError as error:  # a name that is too long, a folder that may not be searched
         raise InputError(f"cannot be opened ({error.strerror})", file=path) from None

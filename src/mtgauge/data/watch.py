@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from mtgauge.data.alignment import Together
 from mtgauge.data.checks import LINE_SEPARATORS, in_script, is_blank
 from mtgauge.data.codes import Language, LanguagePair
+from mtgauge.data.scripts import Scripts
 
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
 # what does not belong inside a text; joiners and variation selectors do
@@ -97,6 +98,7 @@ class Watch:
     asked: dict[str, list[Strangers]] = field(default_factory=dict)
     identified: Counter[str] = field(default_factory=Counter)  # lines whose language is asked for
     together: Together = field(default_factory=Together)
+    scripts: Scripts = field(default_factory=Scripts)  # where no pair tells them
 
     def __post_init__(self) -> None:
         self._pair = LanguagePair.parse(self.lang) if self.lang else None
@@ -108,6 +110,8 @@ class Watch:
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
         self.together.look(systems, sources, references)
+        if self._pair is None:
+            self.scripts.look(systems, references)
         for name, texts in systems.items():
             self._count(self.counts.setdefault(name, Counter()), texts, sources)
             if references is not None:
@@ -178,14 +182,15 @@ class Watch:
         for name, counter in self.counts.items():
             for kind, text in _SENTENCES.items():
                 if counter[kind] and not (kind == "escapes" and unescaped):
-                    lines.append(f"{name}: {text.format(n=counter[kind])}")
+                    said = text.format(n=counter[kind], s="s" * (counter[kind] > 1))
+                    lines.append(f"{name}: {said}")
         for name, copied in self.copied.items():
             if copied == self.seen > 1:
                 lines.append(f"{name}: every line equals a reference. Is this the reference file?")
         for name, side in self.sides.items():
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
-        lines += self.together.messages()
+        lines += [*self.together.messages(), *self.scripts.messages()]
         return lines + self._in_other_languages() + self._one_sided()
 
     def _in_other_languages(self) -> list[str]:
@@ -243,11 +248,11 @@ _HABITS = {
     ),
 }
 _SENTENCES = {
-    "empty": "{n} empty line(s).",
-    "copies": "{n} line(s) copy the source unchanged.",
-    "script": "{n} line(s) are not in the script of the target language.",
-    "invisible": "{n} line(s) hold invisible characters (zero width, direction, control).",
-    "escapes": "{n} line(s) hold HTML escapes such as &quot; : --unescape undoes them.",
-    "separators": "{n} line(s) hold a Unicode line separator (such as U+2028): kept as it is here, "
+    "empty": "{n} empty line{s}.",
+    "copies": "{n} line{s} copied from the source unchanged.",
+    "script": "{n} line{s} not in the script of the target language.",
+    "invisible": "{n} line{s} with invisible characters (zero width, direction, control).",
+    "escapes": "{n} line{s} with HTML escapes such as &quot; : --unescape undoes them.",
+    "separators": "{n} line{s} with a Unicode line separator (such as U+2028): kept as it is here, "
     "but other tools split the line there. Replace it by a space.",
 }

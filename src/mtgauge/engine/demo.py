@@ -21,7 +21,7 @@ from mtgauge.engine.inside import looked_into
 from mtgauge.engine.local import score_corpus
 from mtgauge.engine.result import Explained, Result, number
 from mtgauge.engine.summary import Comparing
-from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.errors import ResourceError, UsageError
 
 PAIRS = ("de-en", "ru-en")
 DEMO_PAIR = "de-en"
@@ -96,7 +96,9 @@ def selftest(specs: list[str] | None = None) -> tuple[list[Check], dict[str, str
     checks, skipped = [], {}
     for spec in specs or sorted(stored):
         if spec not in stored:
-            raise InputError(f"no stored scores for {spec!r}", remedy=f"There are: {list(stored)}.")
+            raise UsageError(
+                f"There are no stored scores of {spec!r}, but of {', '.join(sorted(stored))}."
+            )
         tolerance = max(TOLERANCE, 10 * registry.load(spec).tolerance)
         try:
             found = scores([spec])[spec]

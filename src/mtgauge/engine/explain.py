@@ -4,7 +4,9 @@
     found.score, found.findings, found.remarks, found.to_dict()
 
 The lists are those of `mtgauge.score`, of one system: a metric that is fitted on references (NIST,
-idf) sees all of them, as it does when it scores. `segment` counts from 1.
+idf) sees all of them, as it does when it scores. `segment` counts from 1. Of a text longer than
+`EXPLAINED` characters only the beginning is explained, since edits and links grow with its square;
+the score is that of the whole.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import Explanation, Metric
 from mtgauge.metrics.kobe import Kobe
 
+EXPLAINED = 1500
 _REASONS = {
     "untranslated": "{:.0%} of the translation is not in the target language.",
     "unrelated": "It has hardly anything to do with its source: {:.0%} of the way to the worst.",
@@ -45,6 +48,8 @@ def explain(
 
 def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) -> Explanation:
     """What `explain` and the command line share."""
+    if isinstance(segment, bool) or not hasattr(segment, "__index__"):
+        raise UsageError(f"segment={segment!r} is not a whole number.")
     ready = _ready(corpus, spec, lang)
     chunk, before = None, 0
     for part in corpus.chunks(SHARD):  # to the end: files of different length are refused there
@@ -52,7 +57,9 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
             chunk = part.only(segment - 1 - before)
         before += len(part)
     if chunk is None:
-        raise InputError(f"there is no segment {segment}", remedy="Segments are counted from 1.")
+        raise InputError(
+            f"there is no segment {segment}", remedy=f"Segments are counted from 1 to {before:,}."
+        )
     (texts,) = chunk.systems.values()
     return explain_alone(ready.metric, Segments(texts, chunk.sources, chunk.references, lang))
 
@@ -60,7 +67,13 @@ def explain_corpus(corpus: Corpus, spec: str, lang: str | None, segment: int) ->
 def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
     alone = metric.cut(alone)
-    found = replace(metric.explain(alone), sentences=_sentences(alone), meaning=metric.meaning)
+    short, longer = alone.cut(EXPLAINED)
+    found = _explained(metric, short)
+    found = replace(found, sentences=_sentences(short), meaning=metric.meaning)
+    if longer:
+        score = float(metric.segment_score(metric.filled_rows(alone))[0])
+        remark = f"The first {EXPLAINED:,} characters are explained; the score is of the whole."
+        found = replace(found, score=score, remarks=(remark, *found.remarks))
     shares = {name: float(values[0]) for name, values in metric.guards(alone).items()}
     reason = max(shares, key=shares.__getitem__)  # the greater one lowers the score
     if not shares[reason]:
@@ -76,6 +89,18 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
         remarks=(remark, *found.remarks),
         unit=found.unit if found.findings else "",
     )
+
+
+def _explained(metric: Metric, alone: Segments) -> Explanation:
+    """What the metric says; of an empty translation many have nothing to say."""
+    try:
+        return metric.explain(alone)
+    except UsageError:
+        if not checks.is_blank(alone.hypotheses[0]):
+            raise
+    score = float(metric.segment_score(metric.filled_rows(alone))[0])
+    remark = "There is no translation: that has the worst score."
+    return Explanation(metric.name, score, (), (), remarks=(remark,))
 
 
 def _sentences(alone: Segments) -> dict[str, str]:

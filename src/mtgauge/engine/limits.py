@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mtgauge import registry
 from mtgauge.engine.flags import Kind
 from mtgauge.errors import InputError, UsageError
 
@@ -111,6 +112,17 @@ def _limit(number: float, where: str, text: object, key: str) -> float:
     return number
 
 
+def refuse_impossible(settings: Settings, specs: Collection[str]) -> None:
+    """Refuse limits outside of what a metric can give: such a gate is always open, or never."""
+    for spec in settings.fail_below.keys() & set(specs):
+        low, high = registry.load(spec).bounds
+        if not low <= settings.fail_below[spec] <= high:
+            raise UsageError(
+                f"fail-below {spec}={settings.fail_below[spec]:g} can never be met, or never be "
+                f"missed: scores of {spec} are between {low:g} and {high:g}."
+            )
+
+
 def parse_warnings(items: Sequence[str], flag: str) -> dict[str, Allowed]:
     """`NAME`, `NAME=NUMBER` or `NAME=SHARE%`, also several with commas between them.
 
@@ -132,6 +144,8 @@ def parse_warnings(items: Sequence[str], flag: str) -> dict[str, Allowed]:
         found[name] = Allowed()
         if match is not None:
             found[name] = Allowed(float(match[1] or float(match[2]) / 100), match[2] is not None)
+            if found[name].is_share and found[name].number > 1:
+                raise UsageError(f"{flag} {item}: more than 100 % cannot be.")
     return found
 
 

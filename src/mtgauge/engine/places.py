@@ -21,6 +21,7 @@ its scores agree within the metric's `tolerance`.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -59,6 +60,12 @@ class Where:
             raise UsageError(f"engine={self.engine!r} is not one of local, ray.")
         if self.workers is not None and (isinstance(self.workers, bool) or self.workers < 1):
             raise UsageError(f"workers={self.workers!r} is not a whole number of 1 or more.")
+        most = max(16, 4 * (os.cpu_count() or 1))
+        if self.engine == "local" and (self.workers or 1) > most:
+            raise UsageError(
+                f"workers={self.workers} is too many for this machine: each is a process with its "
+                f"own models. At most {most}."
+            )
         if self.address is not None and self.engine != "ray":
             raise UsageError("An address is of a Ray cluster: add --engine ray.")
 

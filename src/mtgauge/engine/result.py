@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 from mtgauge._version import __version__
 from mtgauge.data.corpus import Chunk
 from mtgauge.engine.contrast import Contrast
@@ -58,8 +60,15 @@ class SystemScore:
     versus: Versus | None = None
     rank: int | None = None  # one more than the number of systems that are significantly better
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemScore):
+            return NotImplemented
+        mine, theirs = ({**vars(s), "segments": None, "score": None} for s in (self, other))
+        numbers = [np.append(s.segments, s.score) for s in (self, other)]
+        return mine == theirs and np.array_equal(*numbers, equal_nan=True)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)  # equal scores are equal, as with any mapping
 class MetricResult(Mapping[str, SystemScore]):
     """The systems' scores under one metric."""
 
@@ -110,7 +119,7 @@ class Explained:
     explanation: Explanation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result(Mapping[str, MetricResult]):
     """All metrics of a run, keyed by their specs as they were given."""
 
@@ -145,6 +154,10 @@ class Result(Mapping[str, MetricResult]):
 
     def __str__(self) -> str:
         return str(_show(self, "terminal"))
+
+    def __repr__(self) -> str:
+        what = f"{', '.join(self.metrics)} of {', '.join(self.systems)}"
+        return f"<Result: {what}; {self.segments:,} segments; print() shows the table>"
 
     def _repr_html_(self) -> str:
         return str(_show(self, "notebook"))

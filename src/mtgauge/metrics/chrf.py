@@ -49,7 +49,7 @@ class Chrf(WordMetric):
 
     char_order: Annotated[int, Range(0, 20)] = 6
     word_order: Annotated[int, Range(0, 20)] = 0
-    beta: Annotated[float, Range(0)] = 2
+    beta: Annotated[float, Range(0, 1000)] = 2
     lowercase: bool = False
     whitespace: bool = False
     eps_smoothing: bool = False

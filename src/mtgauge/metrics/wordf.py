@@ -41,7 +41,7 @@ class WordF(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Popović 2016, chrF deconstructed: beta parameters and n-gram weights"
 
-    beta: Annotated[float, Range(0)] = 2
+    beta: Annotated[float, Range(0, 1000)] = 2
     max_order: Annotated[int, Range(1, 20)] = 4
     tokenize: Literal[Tokenize, "moses"] = "auto"
     lowercase: bool = False

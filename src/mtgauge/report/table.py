@@ -2,8 +2,8 @@
 
     render(result, "markdown")
 
-The plain table fits 80 columns: metrics that do not fit beside each other go below. Numbers of one
-metric carry the same decimals: two on a scale of 100, four on a scale of 1.
+The plain table fits `width` columns: metrics that do not fit beside each other go below. Numbers of
+one metric carry the same decimals: two on a scale of 100, four on a scale of 1.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mtgauge.report.writers import (
     draw,
     escape,
     fixed,
+    fold,
     full,
     json_text,
     visible,
@@ -26,12 +27,12 @@ from mtgauge.stats.paired import ALPHA
 WIDTH = 80
 
 
-def render(result: Result, format: str, *, segments: bool = False) -> str:
-    """The result as text in one of `writers.FORMATS`."""
+def render(result: Result, format: str, *, segments: bool = False, width: int = WIDTH) -> str:
+    """The result as text in one of `writers.FORMATS`; a plain table is so many columns wide."""
     if format == "json":
         return json_text(result.to_dict(segments=segments))
     if format == "table":
-        return _table(result, segments)
+        return _table(result, segments, width)
     if segments:
         return draw(_segment_rows(result), format) + "\n"
     if format in ("tsv", "csv"):
@@ -75,18 +76,18 @@ def _heading(metric: MetricResult) -> str:
     return f"{metric.spec} {'↑' if metric.higher_is_better else '↓'}"
 
 
-def render_scores(result: Result) -> str:
+def render_scores(result: Result, width: int = WIDTH) -> str:
     """The terminal's table without what explains its signs, which is `legend`."""
     first = ["system", *_names(result)]
     columns = [[_heading(metric), *_column(metric)] for metric in result.values()]
-    return _side_by_side(first, columns)
+    return _side_by_side(first, columns, width)
 
 
-def _table(result: Result, segments: bool) -> str:
-    blocks = [render_scores(result)]
+def _table(result: Result, segments: bool, width: int) -> str:
+    blocks = [render_scores(result, width)]
     if segments:
-        blocks.append(_segment_table(result))
-    return "\n\n".join([*blocks, legend(result)]) + "\n"
+        blocks.append(_segment_table(result, width))
+    return "\n\n".join([*blocks, legend(result, width)]) + "\n"
 
 
 def _names(result: Result) -> list[str]:
@@ -95,7 +96,7 @@ def _names(result: Result) -> list[str]:
     return [f"{n} (baseline)" if several and n == result.baseline else n for n in result.systems]
 
 
-def _side_by_side(first: list[str], columns: list[list[str]]) -> str:
+def _side_by_side(first: list[str], columns: list[list[str]], width: int) -> str:
     """Columns in groups that fit the page, each led by the first column."""
     lead = max(display_width(visible(cell)) for cell in first)
     groups: list[list[list[str]]] = []
@@ -104,14 +105,14 @@ def _side_by_side(first: list[str], columns: list[list[str]]) -> str:
         wide = max(display_width(visible(cell)) for cell in column) + 2
         if not groups or wide > room:
             groups.append([first])
-            room = WIDTH - lead
+            room = width - lead
         groups[-1].append(column)
         room -= wide
     grids = (list(zip(*group, strict=True)) for group in groups)
     return "\n\n".join(draw(grid, "table", numbers=False) for grid in grids)
 
 
-def _segment_table(result: Result) -> str:
+def _segment_table(result: Result, width: int) -> str:
     first = ["segment", *map(str, range(1, result.segments + 1))]
     columns = []
     for spec, metric in result.items():
@@ -119,12 +120,15 @@ def _segment_table(result: Result) -> str:
         for name in result.systems:
             cells = [fixed(value, form) for value in metric[name].segments.tolist()]
             columns.append([f"{spec} {name}", *cells])
-    return _side_by_side(first, columns)
+    return _side_by_side(first, columns, width)
 
 
-def legend(result: Result) -> str:
-    """What the signs of a table mean, a line each."""
-    return visible(_legend(result), keep="\n")
+def legend(result: Result, width: int = WIDTH) -> str:
+    """What the signs of a table mean, a line each; folded where there is less room than usual."""
+    lines = visible(_legend(result), keep="\n").split("\n")
+    return "\n".join(
+        part for line in lines for part in (fold(line, width) if width < WIDTH else [line])
+    )
 
 
 def _legend(result: Result) -> str:
@@ -195,6 +199,8 @@ def pairs(result: Result, format: str) -> str:
                 )
             ]
             blocks.append(draw([[metric.spec, *names], *rows], format))
+    if blocks and format == "table":
+        blocks.append("p of every two systems by paired randomisation, corrected for all (Holm)")
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 

@@ -19,6 +19,8 @@ def trust_lines(result: Result) -> list[str]:
             continue
         lines.append(f"{metric.spec}: {metric.trust.sentence(result.lang)}")
         lines += _differences(metric, result)
+    if result.segments < ENOUGH and any(m.knows_people and len(m) > 1 for m in result.values()):
+        lines.append(f"whether people see such differences is said of {ENOUGH} segments or more")
     return lines
 
 
@@ -28,8 +30,6 @@ def _about(share: float) -> str:
 
 
 def _differences(metric: MetricResult, result: Result) -> list[str]:
-    if metric.knows_people and len(metric) > 1 and result.segments < ENOUGH:
-        return [f"{metric.spec}: whether people see a difference takes {ENOUGH} segments to say"]
     lines = []
     for name in metric:
         found = metric.agreement(name, result.baseline) if name != result.baseline else None

@@ -22,7 +22,13 @@ STAGES = {"blend": "centres, scales and weights of a blend of metrics, from judg
 def add_stage(_: str, parser: argparse.ArgumentParser) -> None:
     add(parser, JudgedFiles, "train", required=True)
     add(parser, JudgedFiles, "test", "pairs")
-    parser.add_argument("--components", nargs="+", default=["chrf", "kobe"], metavar="METRIC")
+    parser.add_argument(
+        "--components",
+        nargs="+",
+        default=["chrf", "kobe"],
+        metavar="METRIC",
+        help="what is blended (chrf kobe)",
+    )
     parser.add_argument("--equal", action="store_true", help="equal weights, only centre and scale")
 
 

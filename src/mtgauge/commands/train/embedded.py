@@ -60,7 +60,9 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         add(parser, StudentRun, "corpus")
         _path(parser, "out", "folder for the model")
         _path(parser, "weights", "safetensors to export")
-        parser.add_argument("--kind", choices=("encoder", "fluency"), required=True)
+        parser.add_argument(
+            "--kind", choices=("encoder", "fluency"), required=True, help="what the weights are of"
+        )
         parser.add_argument("--facts", type=read_facts, default={}, metavar="JSON",
                             help="more of the card's keys: licence, parent, ...")  # fmt: skip
     elif name == "fluency":

@@ -81,6 +81,10 @@ class Job:
         self.plan = plan
         if plan.shard_size < 1 or plan.max_rejects < 0:
             raise UsageError("--shard-size is 1 or more, --max-rejects 0 or more.")
+        named = [*filter(None, [plan.source]), plan.target, *plan.references]
+        twice = next((name for name in named if named.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(f"The column {twice!r} is named for two sides: name each once.")
         self.lang = None if plan.lang is None else checks.language_pair(plan.lang)
         self.paths, self.form = input_files(plan.inputs, plan.form)
         self.keep = None if plan.keep is None else Expression(plan.keep)

@@ -12,9 +12,10 @@ those that learn from references are fitted on the references of the pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,8 @@ def blend(
     equal: bool = False,
 ) -> FittedBlend:
     """The blend that fits `train` best, and how it agrees with `test`."""
+    if not equal:
+        _solver()  # before hours of scoring
     judged = [(table.segments(unescape=True), table.human) for table in _read(train, pairs)]
     fitted = fit_blend(components, judged, equal=equal)
     parts: dict[str, Metric] = {"blend": fitted}
@@ -114,6 +117,8 @@ def fit_blend(components: Sequence[str], judged: Sequence[Judged], equal: bool =
     centres, scales = np.nanmean(scores, axis=1), np.nanstd(scores, axis=1)
     if not (scales > 0).all():
         raise UsageError("Fitting a blend needs components whose scores vary.")
+    if not (equal or human.std() > 0):
+        raise UsageError("Fitting weights needs judgements that vary: here all are equal.")
     better = [registry.load(spec).higher_is_better for spec in components]
     z = np.where(better, 1.0, -1.0)[:, None] * (scores - centres[:, None]) / scales[:, None]
     weights = np.ones(len(components))
@@ -130,8 +135,12 @@ def fit_blend(components: Sequence[str], judged: Sequence[Judged], equal: bool =
 
 def _nearest(columns: FloatArray, target: FloatArray) -> FloatArray:
     """The weights >= 0 whose sum of columns comes nearest to `target`."""
+    return np.asarray(_solver()(columns, target)[0], dtype=np.float64)
+
+
+def _solver() -> Callable[..., Any]:
     try:
         from scipy.optimize import nnls
     except ImportError:
         raise ResourceError("Fitting weights needs scipy: pip install 'mtgauge[train]'.") from None
-    return np.asarray(nnls(columns, target)[0], dtype=np.float64)
+    return nnls  # type: ignore[no-any-return]

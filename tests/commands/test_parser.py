@@ -1,0 +1,75 @@
+"""A wrong command line gets one plain sentence, and help has a sentence for everything."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import pytest
+
+from mtgauge.cli import COMMANDS, _parser
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("scores -t a.txt", "There is no command 'scores'. Did you mean score?"),
+        ("score --refs ref.txt", "There is no option --refs. Did you mean --references?"),
+        ("score --nothing", "There is no option --nothing. See: mtgauge score --help"),
+        ("score -t", "-t/--translations: nothing follows it."),
+        ("score --seed nan", "--seed: 'nan' is not a whole number."),
+        ("rerank -t x --weights one", "--weights: 'one' is not a number."),
+        ("score --format xml", "--format: 'xml' is not one of them. There are: table, tsv"),
+        ("score --s x", "--s may be --source, --scores"),
+        ("explain -t a.txt b.txt -m chrf --segment 1", "'b.txt' follows no option"),
+        ("explain -t a.txt -m chrf", "One of these is missing: --segment --categories."),
+        ("explain -t a.txt -m chrf --segment 1 --categories", "exclude each other"),
+        ("kb lnk", "There is no action 'lnk'. Did you mean link? There are: build, info"),
+        ("train esym", "There is no stage 'esym'. Did you mean esim?"),
+        ("train esim --out x --bach 3", "Did you mean --batch? See: mtgauge train esim --help"),
+        ("probe w2w", "-m/--metrics: missing."),
+        ("vectors convert glove.txt -o v --limit 0", "--limit: '0' is not 1 or more."),
+        ("remap fit -s s -t t -l de-en --out o --pairs -1", "--pairs: '-1' is not 1 or more."),
+        ("meta data.tsv -m chrf --disagree 0", "--disagree: '0' is not 1 or more."),
+    ],
+)
+def test_a_complaint_is_one_sentence(run, line: str, said: str) -> None:
+    done = run(line)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.startswith("mtgauge: ")
+    assert done.err.count("\n") == 1
+    assert done.out == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_sentence_and_every_command_an_example(command: str) -> None:
+    for name, parser in _leaves(_parser(command), []):
+        if name[:1] == [command]:
+            silent = [a.dest for a in parser._actions if not a.help]
+            assert not silent, f"{' '.join(name)}: no help on {silent}"
+            assert parser.description
+            shown = f"{parser.description}{parser.epilog}"
+            assert f"mtgauge {command} " in f"{shown} ", f"{' '.join(name)}: no example"
+
+
+def _leaves(
+    parser: argparse.ArgumentParser, name: list[str]
+) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
+    inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    for action in inner:
+        for word, below in action.choices.items():
+            yield from _leaves(below, [*name, word])
+    if not inner:
+        yield name, parser
+
+
+def test_options_about_a_file_need_that_file(run) -> None:
+    assert "--json" in run("score -t a.txt -r ref.txt -m chrf --texts").err
+    assert "--html" in run("score -t a.txt -r ref.txt -m chrf --explain 3").err
+
+
+def test_there_is_a_limit_to_processes(run) -> None:
+    done = run("score -t a.txt -r ref.txt -m chrf --workers 100000")
+    assert done.code == 2
+    assert "too many" in done.err
