@@ -182,7 +182,8 @@ class Watch:
         for name, counter in self.counts.items():
             for kind, text in _SENTENCES.items():
                 if counter[kind] and not (kind == "escapes" and unescaped):
-                    lines.append(f"{name}: {text.format(n=counter[kind], s="s" * (counter[kind] > 1))}")
+                    said = text.format(n=counter[kind], s="s" * (counter[kind] > 1))
+                    lines.append(f"{name}: {said}")
         for name, copied in self.copied.items():
             if copied == self.seen > 1:
                 lines.append(f"{name}: every line equals a reference. Is this the reference file?")
