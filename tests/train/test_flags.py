@@ -60,7 +60,7 @@ def test_names_of_another_meaning_are_refused(
     with pytest.raises(SystemExit) as ended:
         main(["train", *line.split()])
     assert ended.value.code == 2
-    assert "unrecognized" in (said := capsys.readouterr().err) or "invalid choice" in said
+    assert "There is no option" in (said := capsys.readouterr().err) or "There is no stage" in said
 
 
 def test_flags_become_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,3 +119,15 @@ def test_every_door_opens() -> None:
     for name in mtgauge.train.__all__:
         assert callable(getattr(mtgauge.train, name))
     assert set(HEADS) <= set(stages())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("rate", "nan"), ("rate", "-1"), ("dropout", "2"), ("average", "2"), ("patience", "0")],
+)
+def test_numbers_that_cannot_train_are_refused(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"train ruse --train no.tsv --dev-share 0.1 --out {tmp_path / 'm'} --{option} {value}"
+    assert main(line.split()) == 2
+    assert f"--{option} {value}: must be" in capsys.readouterr().err

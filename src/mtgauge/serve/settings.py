@@ -19,6 +19,15 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SHORTEST = 12  # characters of a token
 
 
+_SAID = {
+    "upload": "the size of an upload (--max-upload)",
+    "segments": "segments (--max-segments)",
+    "waiting": "waiting runs (--max-waiting)",
+    "seconds": "the time of a run (--time-limit)",
+    "kept": "kept runs (--keep)",
+}
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one client may ask for; every refusal names its limit."""
@@ -34,7 +43,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if value < 1:
-                raise UsageError(f"The limit {name} is 1 or more, not {value}.")
+                raise UsageError(f"The limit on {_SAID.get(name, name)} is 1 or more.")
 
 
 @dataclass(frozen=True)

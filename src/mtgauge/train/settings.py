@@ -16,6 +16,7 @@ refuses values that make no sense before anything is read; its messages name the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,11 @@ def refuse_no_share(settings: object, *names: str) -> None:
     for name in names:
         if not 0 <= (value := getattr(settings, name)) <= 1:
             raise UsageError(f"--{name.replace('_', '-')} {value:g}: must be between 0 and 1.")
+
+
+def refuse_rate(rate: float) -> None:
+    if not 0 < rate < math.inf:
+        raise UsageError(f"--rate {rate:g}: must be a number above 0.")
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,11 @@ class MetricTraining:
             raise UsageError(f"--minutes {self.minutes:g}: must be positive.")
         if not self.seeds:
             raise UsageError("--seeds: name at least one.")
-        refuse_below(self, batch=1, hidden=1, epochs=0)
+        refuse_below(self, batch=1, hidden=1, epochs=0, patience=1)
+        refuse_rate(self.rate)
+        for name in ("average", "dropout"):
+            if not 0 <= (share := getattr(self, name)) < 1:
+                raise UsageError(f"--{name} {share:g}: must be 0 or more and below 1.")
 
 
 @dataclass(frozen=True)
@@ -254,6 +264,7 @@ class Schedule:
         if self.steps <= 0 and self.seconds <= 0:
             raise UsageError("Say how long to train: --steps or --seconds.")
         refuse_below(self, warmup=1)
+        refuse_rate(self.rate)
         if not 0 <= self.schedule_start < self.schedule_end <= 1:
             raise UsageError(
                 f"--schedule-start {self.schedule_start:g} --schedule-end {self.schedule_end:g}: "
@@ -360,8 +371,7 @@ class TeacherTuning:
 
     def check(self) -> None:
         refuse_below(self, epochs=1, batch=2)
-        if self.rate <= 0:
-            raise UsageError(f"--rate {self.rate:g}: must be positive.")
+        refuse_rate(self.rate)
 
 
 @dataclass(frozen=True)
