@@ -21,7 +21,7 @@ EVIDENCE = (
     *("bias", "least", "gained", "lost", "lost_back"),
     *("numbers", "names", "ratio", "length"),
 )
-UNRELATED = (*EVIDENCE, "look", "from", "to", "most")  # see metrics/_unrelated.py
+UNRELATED = (*EVIDENCE, "entities", "look", "from", "to", "most")  # see metrics/_unrelated.py
 HEADS = ("bilstm", "bilstm-attention", "esim", "ruse")
 
 

@@ -1,9 +1,9 @@
 """How surely a text has nothing to do with its source; the guard of metrics without a reference.
 
-    unrelated_shares(sources, hypotheses, "de-en")      # 0 for translations, up to a half
+    unrelated_shares(sources, hypotheses, "de-en")      # 0 for translations, up to .75
 
 A fluent sentence about something else now and then scores above a translation that a model does not
-understand. Three questions are asked, the cheap ones first, so that few texts come to the last:
+understand. Four questions are asked, the cheap ones first, so that few texts come to the last:
 
 1. Does the text share a number, a name or a word of one origin with its source (text/anchors.py)?
 2. Are best matches of their pieces at least `look`? It counts the lesser m of precision and recall
@@ -15,15 +15,18 @@ understand. Three questions are asked, the cheap ones first, so that few texts c
     lost = log(1 + mean_t max(-g_t, 0))         of the translation; `lost_back` of the source
 
    Translations gain much on a few words, unrelated texts on none.
+4. Do both name one entity of the embedded knowledge base? As kobe counts them, u of both texts
+   have no partner; asked only where u could still matter.
 
-Who says yes to the first or second is never doubted. Of the others the evidence is
+Who says yes to the first, second or last is never doubted. Of the others the evidence is
 
     e = bias + least * m + gained * ... + lost * ... + lost_back * ...
         + numbers * d + names * log(1 + k) + ratio * |log(n / o)| + length * log(min(n, o))
+        + entities * log(1 + min(u, 15))
     share = most * (e - from) / (to - from), between 0 and most
 
 with d = 1 if the numbers differ, k the names on both sides, and n, o the lengths in words plus one.
-The constants belong to encoder and language model and are in the encoder's card, under `unrelated`;
+The constants belong to the models that are asked and are in the encoder's card, under `unrelated`;
 `python recipes/calibrate_unrelated.py` fits them. Languages that the encoder does not know, and a
 card without the constants, give 0.
 
@@ -37,6 +40,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mtgauge import registry
 from mtgauge.data.checks import is_blank
 from mtgauge.data.codes import LanguagePair
 from mtgauge.data.segments import Segments
@@ -51,6 +55,7 @@ from mtgauge.metric import FloatArray, Metric, Task
 from mtgauge.text.anchors import anchored, length, names, numbers_differ
 
 WINDOW = 1024  # pairs
+MOST_ENTITIES = 15  # that count
 
 
 class ReferenceFree(Metric):
@@ -87,6 +92,10 @@ def unrelated_shares(
         if len(far):
             table = evidence([pairs[i] for i in far], least[far], languages)
             found = table @ [card[name] for name in EVIDENCE]
+            open_still = found > card["from"] - card["entities"] * np.log1p(MOST_ENTITIES)
+            at = np.flatnonzero(open_still)
+            if len(at):
+                found[at] += card["entities"] * entities([pairs[i] for i in far[at]], languages)
             at = [window[i] for i in far]
             shares[at] = (found - card["from"]) / (card["to"] - card["from"])
     return card["most"] * np.clip(shares, 0.0, 1.0)
@@ -132,6 +141,15 @@ def evidence(
         np.log(sizes.min(axis=1)),
     ]
     return np.stack(columns, axis=1)
+
+
+def entities(pairs: Sequence[tuple[str, str]], languages: tuple[str, str]) -> FloatArray:
+    """log(1 + u) of each pair; minus infinity where the two share an entity."""
+    kobe = registry.load("kobe:untranslated=keep")
+    sources, texts = [x for x, _ in pairs], [y for _, y in pairs]
+    shared, left, right = kobe.statistics(Segments(texts, sources, lang="-".join(languages))).T
+    alone = np.minimum(left + right - 2 * shared, MOST_ENTITIES)
+    return np.where(shared > 0, -np.inf, np.log1p(alone))
 
 
 def _explained(texts: Sequence[str], given: Sequence[str]) -> tuple[FloatArray, FloatArray]:
