@@ -171,7 +171,7 @@ def score_rows(path: Path, label: str | None = None) -> list[tuple[int, dict[str
     return list(rows(path, label, "csv" if comma else kind))
 
 
-def is_plain(found: Sequence[tuple[int, dict[str, Any]]]) -> bool:
+def is_plain(found: Sequence[tuple[int | None, dict[str, Any]]]) -> bool:
     """Whether rows of scores are a plain list of numbers; a table may have a column "" too."""
     return bool(found) and found[0][1].keys() == {""}
 
