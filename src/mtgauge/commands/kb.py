@@ -18,6 +18,7 @@ _EXAMPLES = """
 examples:
   mtgauge kb info
   mtgauge kb link "Včera byl v Praze." -l cs
+  mtgauge kb link "Včera byl v nemocnici." -l cs --concepts
   mtgauge kb count -s src.de -t a.txt b.txt -r ref.txt -l de-en --plot pictures --segment 3
   mtgauge kb annotate -s src.de -t a.txt b.txt -l de-en -o annotations
   mtgauge kb build my.sqlite --csv products.csv
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     link.add_argument("text", metavar="TEXT", help="- reads lines from standard input")
     link.add_argument("-l", "--lang", required=True, metavar="LANG")
     link.add_argument("--kb", default="embedded", metavar="KB")
+    link.add_argument("--concepts", action="store_true", help="common nouns too")
     link.add_argument("--annotations", metavar="FILE", help="write them in the paper's format too")
     counts = commands.add_parser("count", help="count what source, references and systems mention")
     _add_texts(counts)
@@ -147,12 +149,19 @@ def _link(args: argparse.Namespace) -> int:
     from mtgauge.knowledge.link.linker import KnowledgeLinker
 
     texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
+    lang = Language.parse(args.lang).base
     with KnowledgeBase.open(args.kb) as kb:
-        linked = KnowledgeLinker(kb).link(texts, Language.parse(args.lang).base)
+        linked = KnowledgeLinker(kb).link(texts, lang)
+        names: dict[str, str] = {}
+        if args.concepts:
+            from mtgauge.metrics._concepts import ConceptFinder
+
+            finder = ConceptFinder.embedded()
+            linked, names = finder.added(texts, linked, lang), finder.inventory.names
         print("line\tbegin\tend\ttext\tid\tcategory\tname\tcounted")
         for line, mentions in enumerate(linked, start=1):
             for m in mentions:
-                name = kb.label(m.ids[0]) or m.text
+                name = names.get(m.ids[0]) or kb.label(m.ids[0]) or m.text
                 cells = (line, m.begin, m.end, m.text, m.ids[0], m.category, name)
                 print(*cells, "weak" if m.weak else "yes", sep="\t")
     if args.annotations:
