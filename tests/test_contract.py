@@ -45,7 +45,7 @@ BOTH = Segments(GOOD + BAD, SOURCES * 2, REFERENCES * 2, "de-en")
 TASK = Task(frozenset({"source", "reference"}), "de-en")
 
 
-@pytest.fixture(params=[*registry.names(), "kobe:concepts=on"])
+@pytest.fixture(params=registry.names())
 def metric(request: pytest.FixtureRequest) -> Metric:
     texts = [text for row in REFERENCES for text in row]
     return make_ready(request.param, TASK, references=lambda: texts).metric

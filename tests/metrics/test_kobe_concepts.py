@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import test_contract as contract
 from mtgauge import encode, models
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
+from mtgauge.engine.ready import make_ready
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.knowledge.link.concepts import Inventory
-from mtgauge.metric import Task
+from mtgauge.metric import Metric, Task
 from mtgauge.metrics import _concepts
 from mtgauge.metrics._concepts import ConceptFinder, word_vectors
 from mtgauge.metrics.kobe import Kobe
@@ -20,6 +24,13 @@ from mtgauge.signature import sign
 SOURCE = "Der Minister besuchte gestern in Prag ein Krankenhaus mit 20 Kindern."
 GOOD = "The minister visited a hospital with 20 children in Prague yesterday."
 SYNONYMS = "Yesterday the minister was in Prague, in a clinic with 20 kids."
+PROMISES = [
+    promise
+    for name, promise in inspect.getmembers(contract, inspect.isfunction)
+    if name.startswith("test_")
+    and list(inspect.signature(promise).parameters) == ["metric"]
+    and "registry.load(metric.name)" not in inspect.getsource(promise)  # that is without options
+]
 WRONG = "The minister visited a bakery with 20 horses in Prague yesterday."
 
 
@@ -31,6 +42,16 @@ def concepts(spec: str = "kobe:concepts=on") -> Kobe:
 
 def batch(*texts: str, source: str = SOURCE, lang: str = "de-en") -> Segments:
     return Segments(list(texts), sources=[source] * len(texts), lang=lang)
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+def test_contract(promise: Callable[[Metric], None]) -> None:
+    promise(make_ready("kobe:concepts=on", contract.TASK).metric)
+
+
+def test_unsettled_it_scores_the_same() -> None:
+    settled = make_ready("kobe:concepts=on", contract.TASK).metric
+    np.testing.assert_array_equal(concepts().rows(contract.BOTH), settled.rows(contract.BOTH))
 
 
 def test_nouns_are_kept_by_their_translations_and_by_synonyms() -> None:
