@@ -20,7 +20,7 @@ from mtgauge.engine.ready import make_ready
 from mtgauge.errors import ResourceError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.metrics import _unrelated
-from mtgauge.metrics._unrelated import evidence, unrelated_shares
+from mtgauge.metrics._unrelated import entities, evidence, unrelated_shares
 from mtgauge.models import shipped
 
 SOURCES = [
@@ -79,6 +79,15 @@ def test_the_language_model_tells_what_vectors_cannot() -> None:
     assert columns["gained"][:3].min() > columns["gained"][3:].max()
     for lost in ("lost", "lost_back"):
         assert columns[lost][:3].max() < columns[lost][3:].min()
+
+
+def test_one_entity_in_common_ends_all_doubt() -> None:
+    source = "Saksa jää rauhaan."
+    same, other = "Germany rests.", "Norway and Peru sign a treaty."
+    found = entities([(source, same), (source, other), (GOOD[2], GOOD[2])], ("fi", "en"))
+    assert found[0] == -np.inf
+    assert found[1] == pytest.approx(np.log1p(3))
+    assert found[2] == 0
 
 
 def test_short_texts_are_scored_whatever_stands_beside_them() -> None:
