@@ -70,3 +70,13 @@ def test_an_empty_translation_is_explained(run, tmp_path: Path) -> None:
 
 def test_metrics_takes_a_spec(run) -> None:
     assert run("metrics chrf:beta=3").out == run("metrics chrf").out
+
+
+def test_one_segment_has_no_interval(run, tmp_path: Path) -> None:
+    for name in ("a", "ref"):
+        lines = (tmp_path / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        (tmp_path / f"one.{name}").write_text(lines[0] + "\n", encoding="utf-8")
+    done = run("score -t one.a -r one.ref -m chrf bleu")
+    assert done.code == 0
+    assert "±" not in done.out
+    assert run("report -t one.a -r one.ref -m chrf --quiet").code == 0

@@ -57,7 +57,7 @@ def test_a_segment_that_is_not_there_is_told_how_many_there_are() -> None:
 
 
 def test_results_compare_and_show_themselves() -> None:
-    def run(texts: list[str]) -> mtgauge.engine.result.Result:  # type: ignore[name-defined]
+    def run(texts: list[str]) -> mtgauge.engine.result.Result:
         return mtgauge.score({"a": texts, "b": SECOND}, references=FIRST, metrics=["chrf", "ter"])
 
     result = run(HYPOTHESES)

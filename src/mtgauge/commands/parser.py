@@ -52,16 +52,17 @@ class Parser(argparse.ArgumentParser):
 
 
 def subcommand(
-    actions: argparse._SubParsersAction[Parser], name: str, text: str, examples: str = ""
-) -> Parser:
+    actions: argparse._SubParsersAction[Any], name: str, text: str, examples: str = ""
+) -> argparse.ArgumentParser:
     """A command below another; `text` stands in the list of commands and above its own help."""
-    return actions.add_parser(
+    parser: argparse.ArgumentParser = actions.add_parser(
         name,
         help=text,
         description=text[0].upper() + text[1:] + ("" if text.endswith("?") else "."),
         epilog=f"examples:\n{examples}" if examples else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    return parser
 
 
 def positive(text: str) -> int:

@@ -176,7 +176,7 @@ class Corpus:
                 remedy="references[i] belongs to hypothesis i: one text or a list." + hint,
             )
         for name, column in systems.items() if refs is not None else ():
-            texts = column.values or ()
+            texts = [str(text) for text in column.values or ()]
             if len(texts) == n and columns.seem_turned(refs or (), texts):
                 raise InputError(f"the references of {name!r} fit better turned", remedy=_TURNED)
             columns.refuse_tokens(refs or (), texts)

@@ -64,8 +64,8 @@ class SystemScore:
         if not isinstance(other, SystemScore):
             return NotImplemented
         mine, theirs = ({**vars(s), "segments": None, "score": None} for s in (self, other))
-        numbers = [np.append(s.segments, s.score) for s in (self, other)]
-        return mine == theirs and np.array_equal(*numbers, equal_nan=True)
+        one, two = (np.append(s.segments, s.score) for s in (self, other))
+        return mine == theirs and np.array_equal(one, two, equal_nan=True)
 
 
 @dataclass(frozen=True, eq=False)  # equal scores are equal, as with any mapping

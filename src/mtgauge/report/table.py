@@ -200,7 +200,8 @@ def pairs(result: Result, format: str) -> str:
             ]
             blocks.append(draw([[metric.spec, *names], *rows], format))
     if blocks and format == "table":
-        blocks.append("p of every two systems by paired randomisation, corrected for all (Holm)")
+        said = "p of every two systems by paired randomisation, corrected for all (Holm)"
+        blocks.insert(0, said)
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 

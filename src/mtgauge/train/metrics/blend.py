@@ -143,4 +143,5 @@ def _solver() -> Callable[..., Any]:
         from scipy.optimize import nnls
     except ImportError:
         raise ResourceError("Fitting weights needs scipy: pip install 'mtgauge[train]'.") from None
-    return nnls  # type: ignore[no-any-return]
+    solver: Callable[..., Any] = nnls
+    return solver
