@@ -92,12 +92,12 @@ def unrelated_shares(
         if len(far):
             table = evidence([pairs[i] for i in far], least[far], languages)
             found = table @ [card[name] for name in EVIDENCE]
-            open_still = found > card["from"] - card["entities"] * np.log1p(MOST_ENTITIES)
-            at = np.flatnonzero(open_still)
-            if len(at):
-                found[at] += card["entities"] * entities([pairs[i] for i in far[at]], languages)
-            at = [window[i] for i in far]
-            shares[at] = (found - card["from"]) / (card["to"] - card["from"])
+            most = card["entities"] * np.log1p(MOST_ENTITIES)
+            in_doubt = np.flatnonzero(found > card["from"] - most)
+            if len(in_doubt):
+                doubted = [pairs[i] for i in far[in_doubt]]
+                found[in_doubt] += card["entities"] * entities(doubted, languages)
+            shares[[window[i] for i in far]] = (found - card["from"]) / (card["to"] - card["from"])
     return card["most"] * np.clip(shares, 0.0, 1.0)
 
 
@@ -162,10 +162,8 @@ def _explained(texts: Sequence[str], given: Sequence[str]) -> tuple[FloatArray, 
     known, offsets = model.logprobs(texts, given=given)
     gains = known - model.logprobs(texts)[0]
     gains[offsets[1:] - 1] = 0.0
-    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
-    gained = np.bincount(text, np.maximum(gains, 0.0), minlength=len(texts))
-    lost = np.bincount(text, np.maximum(-gains, 0.0), minlength=len(texts))
-    return gained, lost / np.maximum(np.diff(offsets) - 1, 1)
+    up, down = (np.add.reduceat(x.clip(min=0.0), offsets[:-1]) for x in (gains, -gains))
+    return up, down / np.maximum(np.diff(offsets) - 1, 1)
 
 
 def least_match(pairs: Sequence[tuple[str, str]], encoder: Encoder) -> FloatArray:
