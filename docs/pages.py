@@ -170,7 +170,7 @@ def _links(text: str, name: str, home: Path) -> str:
 def write_metric(name: str) -> str:
     """A metric's declaration."""
     from mtgauge import registry
-    from mtgauge.options import format_value
+    from mtgauge.options import declared, format_value
 
     cls, metric = registry.get(name), registry.load(name)
     low, high = (f"{b:g}" if math.isfinite(b) else "unbounded" for b in metric.bounds)
@@ -186,12 +186,12 @@ def write_metric(name: str) -> str:
     }
     lines = [f"**{metric.summary}**", "", metric.meaning, "", "| | |", "| --- | --- |"]
     lines += [f"| {key} | {value} |" for key, value in facts.items() if value]
-    hints = typing.get_type_hints(cls.__init__)
+    kinds = {name: option.kind for name, option in declared(cls).items()}
     options = cls.defaults()
     lines += ["", "## Options", ""]
     lines += ["| option | default | values |", "| --- | --- | --- |"] if options else ["None."]
     for key, default in options.items():
-        values = ", ".join(dict.fromkeys(_values(hints.get(key, str))))
+        values = ", ".join(dict.fromkeys(_values(kinds[key])))
         lines.append(f"| `{key}` | {_code(format_value(default))} | {values} |")
     if cls.__doc__:
         lines += ["", inspect.cleandoc(cls.__doc__)]

@@ -3,17 +3,19 @@
     python recipes/calibrate_unrelated.py --data DIR [--write]      # wmt/da15, da16, mlqe-train
 
 Related: system outputs and references of WMT15 and WMT16, and outputs of MLQE's training data
-(Wikipedia, five pairs), `--most` per language pair and set. Unrelated: for every source the
-references of three other segments (MLQE: outputs), drawn with a fixed seed. Logistic regression on
-the pairs that share nothing visible gives the weights. `from`, where a share begins, is the
-evidence that one related text in 1,000 passes, `to`, where it ends, one in 10,000. `most` is the
-greatest share, a half: the evidence is never certain, and a false alarm that falls to the worst
-score rules the correlation of a set of 500 segments.
+(Wikipedia, five pairs), `--most` per language pair and set. MLQE's systems now and then wrote about
+something else, so its outputs that people rated a deviation below the average and worse are counted
+apart (`wrong`). Unrelated: for every tenth source the reference of another segment (MLQE: an
+output), drawn with a fixed seed. Logistic regression on the pairs that are looked at gives the
+weights. `from`, where a share begins, is the evidence that no reference passes, and at most one
+related text in 1,000; half a unit further it has its greatest, `most`, three quarters: the evidence
+is never certain, and a false alarm that falls to the worst score rules the correlation of a set of
+500 segments.
 
-Printed: at both points, which part of the unrelated texts, of fair translations (references, and
-outputs rated at their set's average or better) and of poor ones has more evidence. `--write` puts
-the constants into the encoder's card; run it whenever the encoder changes. WMT17 and WMT18 are not
-read.
+Printed: how many references, fair outputs (rated at their set's average or better), poor and wrong
+ones and unrelated texts pass both points; first for each set with the constants of the others, then
+with those of all, which `--write` puts into the encoder's card; run it whenever the encoder or the
+language model changes. WMT17 and WMT18 are not read.
 """
 
 from __future__ import annotations
@@ -30,35 +32,59 @@ import numpy as np
 from mtgauge.data import checks, judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.encode import load_encoder
-from mtgauge.encode.card import UNRELATED
-from mtgauge.metrics._unrelated import evidence, suspects
+from mtgauge.encode.card import EVIDENCE, UNRELATED
+from mtgauge.metrics._unrelated import entities, evidence, least_match, suspects
 from mtgauge.models import shipped
 
 SETS = ("da15.tsv.gz", "da16.tsv.gz", "mlqe-train.tsv.gz")
-DRAWN = 3
-FROM, TO = 1 / 1000, 1 / 10_000  # related texts that pass
-MOST = 0.5
+RELATED = ("reference", "fair", "poor")
+KINDS = (*RELATED, "wrong", "unrelated")
+LOOK = 0.45  # best matches that are looked at: of unrelated texts nearly all
+EVERY = 10  # how many segments there are per unrelated text
+FROM = 1 / 1000  # related texts that may pass; of references none
+WIDTH = 0.5  # of the evidence, from where a share begins to where it ends
+MOST = 0.75
 SEED = 7
 
 
 @dataclass
 class Texts:
-    """Rows of one kind: how many there are, and the evidence of those that share nothing."""
+    """Rows of one kind: where each is from, and the evidence of those that are looked at."""
 
-    number: int = 0
+    sets: list[str] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
     found: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, rows: list[tuple[str, str]], lp: str) -> None:
-        self.number += len(rows)
+    def add(self, rows: list[tuple[str, str]], item: Judgements) -> None:
+        self.sets += [item.data] * len(rows)
         at = suspects([x for x, _ in rows], [y for _, y in rows])
-        if at:
-            source, target = lp.split("-")
-            encoder = load_encoder("embedded")
-            self.found.append(evidence([rows[i] for i in at], (source, target), encoder))
+        if not at:
+            return
+        pairs = [rows[i] for i in at]
+        least = least_match(pairs, load_encoder("embedded"))
+        far = np.flatnonzero(least < LOOK)
+        if len(far):
+            source, target = item.lp.split("-")
+            pairs = [pairs[i] for i in far]
+            named = entities(pairs, (source, target))
+            table = evidence(pairs, least[far], (source, target))
+            doubted = np.isfinite(named)
+            self.found.append(np.column_stack([table, named])[doubted])
+            self.looked += [item.data] * int(doubted.sum())
+
+    def take(self, data: str, *, but: bool) -> Texts:
+        """The rows of one set, or those of the others."""
+        keep = [(each == data) != but for each in self.looked]
+        of = [each for each in self.sets if (each == data) != but]
+        looked = [each for each, kept in zip(self.looked, keep, strict=True) if kept]
+        return Texts(of, looked, [self.evidence[np.array(keep, dtype=bool)]])
 
     @property
     def evidence(self) -> np.ndarray:
-        return np.concatenate(self.found)
+        return np.concatenate([np.empty((0, len(EVIDENCE) + 1)), *self.found])
+
+
+Kinds = dict[str, Texts]  # by KINDS
 
 
 def main() -> None:
@@ -67,25 +93,42 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1000)
     parser.add_argument("--write", action="store_true", help="into the encoder's card")
     args = parser.parse_args()
-    kinds = {"fair": Texts(), "poor": Texts(), "unrelated": Texts()}
+    kinds = {kind: Texts() for kind in KINDS}
     for item in sets(args.data / "wmt", args.most):
         for kind, rows in pairs(item).items():
-            kinds[kind].add(rows, item.lp)
+            kinds[kind].add(rows, item)
         print(f"{item.data} {item.lp}", flush=True)
-    weights = fit(kinds)
-    scores = {kind: texts.evidence @ weights for kind, texts in kinds.items()}
-    related = np.concatenate([scores["fair"], scores["poor"]])
-    begin, end = points(related, kinds["fair"].number + kinds["poor"].number)
-    for name, at in (("from", begin), ("to", end)):
-        shares = {kind: (scores[kind] > at).sum() / kinds[kind].number for kind in kinds}
-        print(name, f"{at:.2f}", *(f"{kind} {share:.3%}" for kind, share in shares.items()))
-    values = [*weights, begin, end, MOST]
+    for data in dict.fromkeys(kinds["unrelated"].sets):
+        others = {kind: texts.take(data, but=True) for kind, texts in kinds.items()}
+        mine = {kind: texts.take(data, but=False) for kind, texts in kinds.items()}
+        tell(f"{data}, fitted on the others:", *settled(others), mine)
+    weights, begin = settled(kinds)
+    tell("all:", weights, begin, kinds)
+    values = [*weights, LOOK, begin, begin + WIDTH, MOST]
     card = {n: round(float(v), 3) for n, v in zip(UNRELATED, values, strict=True)}
     print(json.dumps(card))
     if args.write:
         file = shipped("encoder") / "card.json"
         whole = json.loads(file.read_text("utf-8")) | {"unrelated": card}
         file.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def settled(kinds: Kinds) -> tuple[np.ndarray, float]:
+    """Weights, and where a share begins."""
+    weights = fit(kinds)
+    related = np.concatenate([kinds[kind].evidence for kind in RELATED]) @ weights
+    allowed = int(FROM * sum(len(kinds[kind].sets) for kind in RELATED))
+    references = kinds["reference"].evidence @ weights
+    return weights, max(float(np.sort(related)[-1 - allowed]), *references.tolist())
+
+
+def tell(title: str, weights: np.ndarray, begin: float, kinds: Kinds) -> None:
+    """How many texts of each kind are lowered, and how many of them as far as can be."""
+    print(title)
+    for name, at in (("lowered", begin), ("as far as can be", begin + WIDTH)):
+        counts = {kind: int((x.evidence @ weights > at).sum()) for kind, x in kinds.items()}
+        told = (f"{kind} {n} of {len(kinds[kind].sets)}" for kind, n in counts.items())
+        print(f"  {name}: {', '.join(told)}")
 
 
 def sets(folder: Path, most: int) -> Iterator[Judgements]:
@@ -104,25 +147,27 @@ def pairs(item: Judgements) -> dict[str, list[tuple[str, str]]]:
     outputs = [checks.unescape(text) for text in item.hypotheses or ()]
     references = item.references or []
     right = [checks.unescape(row[0]) for row in references] or outputs
-    average = float(np.mean(item.human))
-    found: dict[str, list[tuple[str, str]]] = {"fair": [], "poor": [], "unrelated": []}
+    average, deviation = float(np.mean(item.human)), float(np.std(item.human))
+    found: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
     for row, human in zip(zip(sources, outputs, strict=True), item.human, strict=True):
-        found["fair" if human >= average else "poor"].append(row)
+        wrong = not references and human < average - deviation
+        found["wrong" if wrong else "fair" if human >= average else "poor"].append(row)
     good = list(dict.fromkeys(zip(sources, right, strict=True)))
     if references:
-        found["fair"] += good
+        found["reference"] = good
     draw = random.Random(f"{SEED}/{item.data}/{item.lp}")
-    for source, text in good:
-        others = [other for x, other in draw.sample(good, DRAWN + 1) if x != source]
-        found["unrelated"] += [(source, other) for other in others[:DRAWN] if other != text]
+    for source, text in good[::EVERY]:
+        x, other = draw.choice(good)
+        if x != source and other != text:
+            found["unrelated"].append((source, other))
     return found
 
 
-def fit(kinds: dict[str, Texts]) -> np.ndarray:
+def fit(kinds: Kinds) -> np.ndarray:
     """Weights by logistic regression; related and unrelated texts count alike in sum."""
     from scipy.optimize import minimize
 
-    related = np.concatenate([kinds["fair"].evidence, kinds["poor"].evidence])
+    related = np.concatenate([kinds[kind].evidence for kind in RELATED])
     strange = kinds["unrelated"].evidence
     rows = np.concatenate([related, strange])
     sign = np.repeat([-1.0, 1.0], [len(related), len(strange)])
@@ -136,12 +181,6 @@ def fit(kinds: dict[str, Texts]) -> np.ndarray:
     start = np.zeros(rows.shape[1])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
     return np.asarray(found.x)
-
-
-def points(related: np.ndarray, number: int) -> tuple[float, float]:
-    """The evidence that the allowed number of related texts pass."""
-    ordered = np.sort(related)[::-1]
-    return float(ordered[int(FROM * number)]), float(ordered[int(TO * number)])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Train the heads of paper 002 as the paper does, on vectors of the package's encoder or of BERT.
 
     python recipes/heads.py --data DIR --work WORK [--encoder bert-base-uncased] [--minutes N]
-    python recipes/heads.py --data DIR --work WORK --train TrainL --limit 33600 --epochs 2
+    python recipes/heads.py --data DIR --work WORK --train TrainL --limit 10080 --epochs 1 --bf16
     python recipes/heads.py --data DIR --work WORK --curve
 
 TrainS is the paper's: WMT16 DAseg, 3,360 segments to English, validated on WMT15's 2,000. TrainL

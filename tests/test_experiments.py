@@ -38,6 +38,25 @@ def test_a_page_older_than_its_models_says_so(path: Path) -> None:
     assert experiments.is_old(text) == (experiments.OLDER in text)
 
 
+@pytest.mark.parametrize("name", experiment_pages.PAGES)
+def test_a_page_is_the_one_that_its_recipe_makes(name: str) -> None:
+    """Its remarks, its command, and the rows with specs and reasons of the tables of today."""
+    page, text = experiment_pages.PAGES[name], (FOLDER / f"{name}.md").read_text("utf-8")
+    assert f"\n{page.about}\n" in text
+    shown = shlex.join([*(page.data or ["DATA"]), "--experiment", name])
+    assert f"\nmtgauge meta {shown}\n" in text
+    for printed in tables.experiment(name):
+        made = tables.recipe(printed)
+        assert f"| {printed.metric} (printed) |" in text
+        stands_in = bool(made.method) and f"|   {made.method} ({made.stand_in}" in text
+        lacking = re.search(rf"\| {re.escape(printed.metric)} \| (.*) \| (.*) \|\n", text)
+        if lacking and "(printed)" not in lacking[0]:
+            assert made.missing in lacking[1]
+            assert (made.spec or "--scores FILE") == lacking[2].replace("\\", "")
+        else:
+            assert not made.missing or stands_in or "--scores" in page.data
+
+
 def test_other_models_make_a_page_old(monkeypatch: pytest.MonkeyPatch) -> None:
     now = experiments.models()
     assert {"encoder", "fluency", "esim", "vectors"} <= set(now)

@@ -12,6 +12,7 @@ from mtgauge.cli import main
 from mtgauge.errors import UsageError
 from mtgauge.metric import Metric
 from mtgauge.metrics._language_model import LanguageModelOptions
+from mtgauge.metrics.bleu import Bleu
 from mtgauge.metrics.kobe import Kobe
 from mtgauge.options import Range, Unless, When, declared, format_value, group_values, kind_text
 from mtgauge.signature import Signature, over, restore, sign
@@ -48,6 +49,24 @@ def test_a_declaration_is_read_once_with_its_groups() -> None:
     assert Example(depth=3).params()["depth"] == 3
     with pytest.raises(UsageError, match="no option 'dept'"):
         Example(dept=3)  # type: ignore[call-arg]
+
+
+def test_fields_are_options_and_are_inherited() -> None:
+    @registry.options
+    class Longer(Bleu):
+        """A metric of somebody else, with an option more."""
+
+        bonus: Annotated[float, Range(0)] = 1.0
+
+    options = declared(Longer)
+    assert list(options) == [*declared(Bleu), "bonus"]
+    assert options["smooth_value"].applies == declared(Bleu)["smooth_value"].applies
+    assert options["bonus"].ranges == (Range(0),)
+    made = Longer(smooth="floor", bonus=2.0)
+    assert (made.smooth, made.bonus, made.tokenize) == ("floor", 2.0, "auto")
+    assert made != Longer(smooth="floor", bonus=2.0), "metrics are told apart by identity"
+    assert "somebody else" in (Longer.__doc__ or "")
+    assert "bonus=2.0" in repr(made)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """Options that declare themselves: type, range, and when they apply.
 
-    def __init__(
-        self,
-        matching: Literal["transport", "f"] = "f",
-        dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0,
-        **language_model: Unpack[LanguageModelOptions],      # a group that several metrics share
-    ) -> None: ...
+    matching: Literal["transport", "f"] = "f"
+    dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0
+
+    def __init__(self, ..., **language_model: Unpack[LanguageModelOptions]) -> None: ...
+                                                             # a group that several metrics share
 
 One declaration serves the parser of specs, the refusal of wrong values, `mtgauge metrics NAME` and
 the signature. A value outside its range is refused. An option that does not apply may only have
@@ -19,7 +18,9 @@ a preset replaces.
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -133,9 +134,13 @@ def declared(cls: type) -> dict[str, Option]:
 
 
 def _declared(cls: type) -> dict[str, Option]:
-    hints = typing.get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
+    # fields that were inherited are spelt with the names of another module
+    homes = [vars(sys.modules[base.__module__]) for base in reversed(cls.__mro__)]
+    names = dict(itertools.chain.from_iterable(home.items() for home in homes))
+    made = cls.__init__  # type: ignore[misc]
+    hints = typing.get_type_hints(made, localns=names, include_extras=True)
     found: dict[str, Option] = {}
-    for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:  # type: ignore[misc]
+    for parameter in list(inspect.signature(made).parameters.values())[1:]:
         if parameter.kind is parameter.VAR_POSITIONAL:
             continue
         if parameter.kind is parameter.VAR_KEYWORD:

@@ -2,7 +2,7 @@
 
 A spec is `name[:key=value[,key=value]...]`. A value with a comma or a colon goes in single
 quotes; a list is separated by semicolons; booleans are on/off, true/false or yes/no. Values are
-read by the declaration in the metric's `__init__` (`mtgauge.options`), so a wrong one, or one that
+read by the declaration of the metric's fields (`mtgauge.options`), so a wrong one, or one that
 would do nothing, is refused in plain words. Other packages add metrics through the entry-point
 group `mtgauge.metrics` (a module that uses the decorator).
 """
@@ -12,16 +12,19 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
 
 from mtgauge.errors import UsageError
 from mtgauge.metric import Metric
 from mtgauge.options import declared, format_value, parse_value
 
 M = TypeVar("M", bound=type[Metric])
+T = TypeVar("T", bound=type[Any])
 _PACKAGE = "mtgauge.metrics"
 # Well-known metrics of other tools; a name that holds one of these means it (wmt22-comet-da).
 _FOREIGN = (
@@ -32,17 +35,33 @@ _METRICS: dict[str, type[Metric]] = {}
 _discovered = False
 
 
+@dataclass_transform()
+def options(cls: T) -> T:
+    """Class decorator: the fields of the class are options, which its `__init__` takes."""
+    about = cls.__doc__
+    dataclass(eq=False, repr=False)(cls)
+    cls.__doc__ = about  # a dataclass would describe itself
+    return cls
+
+
+@dataclass_transform()
 def metric(name: str) -> Callable[[M], M]:
-    """Class decorator that registers a metric under `name`."""
+    """Class decorator that registers a metric under `name`; its fields are its options."""
 
     def register(cls: M) -> M:
         if name in _METRICS and _METRICS[name].__module__ != cls.__module__:
             raise UsageError(f"Two metrics are called {name!r}: {_METRICS[name]} and {cls}.")
         cls.name = name
-        _METRICS[name] = cls
+        _METRICS[name] = options(cls) if _has_fields(cls) else cls
         return cls
 
     return register
+
+
+def _has_fields(cls: type) -> bool:
+    """Whether a class states options of its own, as fields and not by an `__init__`."""
+    own = [hint for hint in inspect.get_annotations(cls).values() if "ClassVar" not in str(hint)]
+    return bool(own) and "__init__" not in vars(cls)
 
 
 def _discover() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -189,10 +190,19 @@ def test_take_keeps_pairs_inside():
 # Scores from elsewhere
 
 
-def test_scores_at_segment_level_are_matched_by_system_and_sid(tmp_path):
+@pytest.mark.parametrize("ending", ["tsv", "txt", "csv", "jsonl"])
+def test_scores_at_segment_level_are_matched_by_system_and_sid(tmp_path, ending):
     data = judged_files.read(_file(tmp_path, [HEADER, *LINES]))
-    path = tmp_path / "scores.tsv"
-    path.write_text("lp\tsystem\tsid\tmine\nde-en\tb\t1\t0.5\nde-en\ta\t1\t0.7\n")
+    path = tmp_path / f"scores.{ending}"
+    table = [
+        ["lp", "system", "sid", "mine"],
+        ["de-en", "b", "1", "0.5"],
+        ["de-en", "a", "1", "0.7"],
+    ]
+    lines = [("," if ending == "csv" else "\t").join(row) for row in table]
+    if ending == "jsonl":
+        lines = [json.dumps(dict(zip(table[0], row, strict=True))) for row in table[1:]]
+    path.write_text("\n".join(lines) + "\n")
     german, czech = scores.attach(data, scores.read_scores(path))
     assert german.scores["mine"][:2].tolist() == [0.7, 0.5]
     assert np.isnan(german.scores["mine"][2]), "not scored is not 0"

@@ -316,7 +316,7 @@ def test_a_broken_laser_of_2019_is_refused(
     refused({"dictionary": sound["dictionary"] | {"far": 9999}}, "fewer pieces than its dictionary")
     refused({"params": sound["params"] | {"num_layers": 2}}, "does not hold the bidirectional LSTM")
     refused({"params": {"embed_dim": 6}}, "does not hold the bidirectional LSTM")
-    path.write_bytes(pickle.dumps({"params": {}, "model": Harmful()}))
+    path.write_bytes(pickle.dumps({"params": {}, "model": Harmful()}, protocol=2))
     with pytest.raises(ResourceError, match="no LASER checkpoint"):
         LaserEncoder(folder, EncoderSettings())
     assert "ran" not in capsys.readouterr().out

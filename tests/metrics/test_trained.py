@@ -278,3 +278,11 @@ def test_the_command_says_what_is_missing(home: Path, tmp_path: Path) -> None:
 def test_a_regressor_without_source_and_reference_says_what_it_needs() -> None:
     with pytest.raises(UsageError, match="needs a source"):
         mtgauge.load("regressor").statistics(Segments(["A cat."]))
+
+
+def test_a_model_of_ones_own_says_on_how_much_it_was_trained(home: Path) -> None:
+    card = json.loads((home / "esim" / "card.json").read_text())
+    told = load(home, "esim").training  # type: ignore[attr-defined]
+    assert told.startswith(f"{card['data']['train_segments']['de-en']:,} training segments, ")
+    assert told.endswith(f"{card['epochs']} epoch" + "s" * (card["epochs"] != 1))
+    assert mtgauge.load("esim").training == ""  # type: ignore[attr-defined]

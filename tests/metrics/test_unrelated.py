@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mtgauge import registry
 from mtgauge.data.segments import Segments
-from mtgauge.encode.card import UNRELATED, read_card
+from mtgauge.encode.card import EVIDENCE, UNRELATED, read_card
 from mtgauge.engine.explain import explain
 from mtgauge.engine.local import score
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Task
-from mtgauge.metrics._unrelated import unrelated_shares
+from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics import _unrelated
+from mtgauge.metrics._unrelated import entities, evidence, unrelated_shares
 from mtgauge.models import shipped
 
 SOURCES = [
@@ -51,6 +54,48 @@ def test_who_shares_a_name_or_knows_no_language_is_not_doubted() -> None:
     assert unrelated_shares(SOURCES[:1], STRANGE[:1], None) == [0.0]
     assert unrelated_shares(SOURCES[:1], STRANGE[:1], "de-is") == [0.0]
     assert unrelated_shares([""], [""], "de-en") == [0.0]
+
+
+def test_who_is_near_the_source_is_not_given_to_the_language_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    real = _unrelated.evidence
+
+    def seen(pairs: Sequence[tuple[str, str]], *rest: Any) -> FloatArray:
+        asked.extend(text for _, text in pairs)
+        return real(pairs, *rest)
+
+    monkeypatch.setattr(_unrelated, "evidence", seen)
+    unrelated_shares(SOURCES * 2, [*GOOD, *STRANGE], "de-en")
+    assert asked == STRANGE
+
+
+def test_the_language_model_tells_what_vectors_cannot() -> None:
+    """A text that helps with no word of the other is strange, one that explains a few is not."""
+    pairs = list(zip(SOURCES * 2, [*GOOD, *STRANGE], strict=True))
+    as_near = np.full(len(pairs), 0.3)
+    columns = dict(zip(EVIDENCE, evidence(pairs, as_near, ("de", "en")).T, strict=True))
+    assert columns["gained"][:3].min() > columns["gained"][3:].max()
+    for lost in ("lost", "lost_back"):
+        assert columns[lost][:3].max() < columns[lost][3:].min()
+
+
+def test_one_entity_in_common_ends_all_doubt() -> None:
+    source = "Saksa jää rauhaan."
+    same, other = "Germany rests.", "Norway and Peru sign a treaty."
+    found = entities([(source, same), (source, other), (GOOD[2], GOOD[2])], ("fi", "en"))
+    assert found[0] == -np.inf
+    assert found[1] == pytest.approx(np.log1p(3))
+    assert found[2] == 0
+
+
+def test_short_texts_are_scored_whatever_stands_beside_them() -> None:
+    texts = ["Nein.", "!", "x", "Eins zwei."]
+    others = ["The bank was closed.", "No?", "€", "The bank was closed, said the old man."]
+    together = unrelated_shares(texts, others, "de-en")
+    alone = [unrelated_shares([x], [y], "de-en")[0] for x, y in zip(texts, others, strict=True)]
+    assert together.tolist() == pytest.approx(alone, abs=1e-6)
 
 
 @pytest.mark.parametrize("spec", METRICS)

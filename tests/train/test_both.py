@@ -18,10 +18,10 @@ from mtgauge.encode.transformer import Encoder, Shape  # noqa: E402
 from mtgauge.errors import UsageError  # noqa: E402
 from mtgauge.train.embedded import fixed as f  # noqa: E402
 from mtgauge.train.embedded import objective as o  # noqa: E402
-from mtgauge.train.embedded.both import Losses, _drawn, train_both  # noqa: E402
+from mtgauge.train.embedded.both import Losses  # noqa: E402
 from mtgauge.train.embedded.corpus import BOS, EOS  # noqa: E402
 from mtgauge.train.embedded.corrupt import flat_rows, laid_out  # noqa: E402
-from mtgauge.train.embedded.encoder import Student  # noqa: E402
+from mtgauge.train.embedded.encoder import Student, train_student  # noqa: E402
 from mtgauge.train.embedded.mirror import Facts, align, into_foreign, slip  # noqa: E402
 from mtgauge.train.embedded.prepare import load_types  # noqa: E402
 from mtgauge.train.embedded.sampler import ParallelCorpus  # noqa: E402
@@ -166,7 +166,7 @@ def test_training_learns_and_repeats(
 
     def run(name: str) -> dict[str, Tensor]:
         torch.manual_seed(0)
-        train_both(corpus, teacher, Student(SHAPE, 24), TINY, tmp_path / name)
+        train_student(Losses(corpus, teacher, Student(SHAPE, 24), TINY), tmp_path / name)
         return load_weights(tmp_path / name / "student.safetensors")[0]
 
     first, second = run("a"), run("b")
@@ -215,11 +215,11 @@ def test_two_batches_of_three_have_machine_translations(
     start = torch.tensor([0, *size]).cumsum(0)
     samples = Samples(rows, torch.cat(words), start, torch.zeros(len(size)), each=2)
     how = replace(TINY, versions=3)
-    drawn = list(itertools.islice(_drawn(corpus, how, how.made(2), samples), 6))
-    assert [batch.sampled for batch in drawn] == [True, False, True] * 2
-    assert all((batch.rows % 2 == 0).all() for batch in drawn if batch.sampled)
     teacher = Teacher.load([tiny_corpus / "teacher.npz"])
     losses = Losses(corpus, teacher, Student(SHAPE, 24), how, samples)
+    drawn = list(itertools.islice(losses.batches(), 6))
+    assert [batch.sampled for batch in drawn] == [True, False, True] * 2
+    assert all((batch.rows % 2 == 0).all() for batch in drawn if batch.sampled)
     for batch in drawn[:2]:
         assert all(torch.isfinite(value) for value in losses(batch).values())
     with pytest.raises(UsageError, match="--versions 2: 2 of them are machine translations"):

@@ -91,7 +91,7 @@ def test_training_learns_repeats_and_resumes(
         student = e.Student(shape, 24)
         if start is not None:
             student.load_state_dict(load_weights(start)[0])
-        e.train_encoder(corpus, teacher, student, TINY, tmp_path / name)
+        e.train_student(e.Losses(corpus, teacher, student, TINY), tmp_path / name)
         stored, found = load_weights(tmp_path / name / "student.safetensors")
         assert found == shape
         return {k: v.numpy() for k, v in stored.items()}

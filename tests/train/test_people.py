@@ -203,7 +203,7 @@ def test_students_learn_from_people(tiny_corpus: Path, judged: Coded, tmp_path: 
     losses = e.Losses(corpus, teacher, student, tiny, people=people)
     rows = next(corpus.batches(150, 1))
     before = losses(rows)["people"].item()
-    e.train_encoder(corpus, teacher, student, tiny, tmp_path, people=people)
+    e.train_student(e.Losses(corpus, teacher, student, tiny, people=people), tmp_path)
     assert losses(rows)["people"].item() < before - 0.2
     model = Causal(SHAPE)
     halves = People.of(*cut_halves(*framed(judged)), judged, "cpu")

@@ -108,6 +108,6 @@ def test_samples_are_drawn_rated_stored_and_learned_from(own: Path, tmp_path: Pa
         steps=4, words=200, warmup=2, source_layer=2, reference_layers=(1, 2), teacher_layer=1
     )
     start = {k: v.clone() for k, v in student.state_dict().items()}
-    e.train_encoder(corpus, teacher, student, tiny, tmp_path / "run", samples=samples)
+    e.train_student(e.Losses(corpus, teacher, student, tiny, samples), tmp_path / "run")
     stored, _ = load_weights(tmp_path / "run" / "student.safetensors")
     assert any(not torch.equal(stored[k], start[k].half().float()) for k in stored)

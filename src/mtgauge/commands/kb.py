@@ -21,6 +21,7 @@ _EXAMPLES = """
 examples:
   mtgauge kb info
   mtgauge kb link "Včera byl v Praze." -l cs
+  mtgauge kb link "Včera byl v nemocnici." -l cs --concepts
   mtgauge kb count -s src.de -t a.txt b.txt -r ref.txt -l de-en --plot pictures --segment 3
   mtgauge kb annotate -s src.de -t a.txt b.txt -l de-en -o annotations
   mtgauge kb build my.sqlite --csv products.csv
@@ -81,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-l", "--lang", required=True, metavar="LANG", help="its language, such as cs"
     )
     link.add_argument("--kb", default="embedded", metavar="KB", help="a file (embedded)")
+    link.add_argument("--concepts", action="store_true", help="common nouns too")
     link.add_argument(
         "--annotations",
         type=OutputFile,
@@ -203,12 +205,19 @@ def _link(args: argparse.Namespace) -> int:
     from mtgauge.knowledge.link.linker import KnowledgeLinker
 
     texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
+    lang = Language.parse(args.lang).base
     with KnowledgeBase.open(args.kb) as kb:
-        linked = KnowledgeLinker(kb).link(texts, Language.parse(args.lang).base)
+        linked = KnowledgeLinker(kb).link(texts, lang)
+        names: dict[str, str] = {}
+        if args.concepts:
+            from mtgauge.metrics._concepts import ConceptFinder
+
+            finder = ConceptFinder.embedded()
+            linked, names = finder.added(texts, linked, lang), finder.inventory.names
         print("line\tbegin\tend\ttext\tid\tcategory\tname\tcounted")
         for line, mentions in enumerate(linked, start=1):
             for m in mentions:
-                name = kb.label(m.ids[0]) or m.text
+                name = names.get(m.ids[0]) or kb.label(m.ids[0]) or m.text
                 cells = (line, m.begin, m.end, m.text, m.ids[0], m.category, name)
                 print(*cells, "weak" if m.weak else "yes", sep="\t")
     if args.annotations:

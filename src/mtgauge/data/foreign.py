@@ -88,18 +88,14 @@ def read(path: str | Path, systems: Mapping[str, str], lang: str | None = None) 
         readers.must_exist(file)
         if readers.plain_name(path).endswith(".json"):
             return _read_json(file, path, systems)
-        number, first = next(readers.raw_lines(file))
-        if readers.is_number(first):
-            name = columns.stem(path)
-            plain = [(at, {name: text}) for at, text in readers.raw_lines(file, str(path))]
-            return [_stacked(name, path, plain, systems)]
-        comma = readers.table_kind(path) is None and "," in first and "\t" not in first
-        kind = "csv" if comma else readers.table_kind(path)
-        rows: list[Row] = list(readers.rows(file, str(path), kind))
+        rows: list[Row] = [*readers.score_rows(file, str(path))]
+    if readers.is_plain(rows):
+        name = columns.stem(path)
+        return [_stacked(name, path, [(at, {name: row[""]}) for at, row in rows], systems)]
     if lang is not None:
         rows = [(at, row) for at, row in rows if "lp" not in row or usual(str(row["lp"])) == lang]
     if not rows:
-        raise InputError(f"no scores{f' of {lang}' if lang else ''}", file=path, line=number)
+        raise InputError(f"no scores{f' of {lang}' if lang else ''}", file=path, line=1)
     return [_metric(name, path, rows, systems) for name in _metrics(rows, path)]
 
 

@@ -172,6 +172,22 @@ def rows(
         yield number, dict(zip(header, fields, strict=True))
 
 
+def score_rows(path: Path, label: str | None = None) -> list[tuple[int, dict[str, Any]]]:
+    """Rows of a file of scores: a table, or a number per line, whose column is called ""."""
+    must_exist(path)
+    _, first = next(raw_lines(path, label))
+    if is_number(first):
+        return [(number, {"": text}) for number, text in raw_lines(path, label)]
+    kind = table_kind(path)
+    comma = kind in (None, "tsv") and "," in first and "\t" not in first
+    return list(rows(path, label, "csv" if comma else kind))
+
+
+def is_plain(found: Sequence[tuple[int | None, dict[str, Any]]]) -> bool:
+    """Whether rows of scores are a plain list of numbers; a table may have a column "" too."""
+    return bool(found) and found[0][1].keys() == {""}
+
+
 def cells(path: Path, label: str, kind: Kind) -> Iterator[tuple[int, list[str]]]:
     """Numbered cells of a table, header first; every line has as many as the header."""
     lines = raw_lines(path, label)

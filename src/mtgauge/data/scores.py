@@ -48,13 +48,11 @@ def read_scores(path: str | Path, lang: str | None = None) -> list[Judgements]:
 
 
 def _read(path: Path, lang: str | None) -> list[Judgements]:
-    readers.must_exist(path)
-    _, first = next(readers.raw_lines(path))
-    if readers.is_number(first):
-        return [_read_plain(path)]
-    comma = readers.table_kind(path) == "csv" or ("," in first and "\t" not in first)
+    found = readers.score_rows(path)
+    if readers.is_plain(found):
+        return [_plain(path, found)]
     rows: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-    for number, row in readers.rows(path, kind="csv" if comma else "tsv"):
+    for number, row in found:
         if "system" not in row or ("lp" not in row and lang is None):
             raise InputError(
                 f"the header needs lp and system; it has {', '.join(row)}",
@@ -68,9 +66,8 @@ def _read(path: Path, lang: str | None) -> list[Judgements]:
     return [_read_pair(path, lp, members) for lp, members in rows.items()]
 
 
-def _read_plain(path: Path) -> Judgements:
-    lines = readers.raw_lines(path)
-    values = [readers.parse_score(text, path, number, "1") for number, text in lines]
+def _plain(path: Path, rows: Sequence[tuple[int, dict[str, Any]]]) -> Judgements:
+    values = [readers.parse_score(row[""], path, number, "1") for number, row in rows]
     return Judgements(
         data=data_name(path),
         lp=PLAIN,

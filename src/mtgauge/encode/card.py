@@ -17,8 +17,11 @@ from typing import Any
 from mtgauge.errors import ResourceError
 
 Card = dict[str, Any]
-EVIDENCE = ("bias", "least", "numbers", "names", "ratio", "length")  # see metrics/_unrelated.py
-UNRELATED = (*EVIDENCE, "from", "to", "most")
+EVIDENCE = (
+    *("bias", "least", "gained", "lost", "lost_back"),
+    *("numbers", "names", "ratio", "length"),
+)
+UNRELATED = (*EVIDENCE, "entities", "look", "from", "to", "most")  # see metrics/_unrelated.py
 HEADS = ("bilstm", "bilstm-attention", "esim", "ruse")
 
 

@@ -43,19 +43,11 @@ class TrainedMetric(ReferenceFree):
     cost = "encoder"
     tolerance = 2e-3  # int8 activations round differently when a batch's padding changes
 
-    def __init__(
-        self,
-        model: str,
-        view: str,
-        scale: Scale,
-        multi_ref: MultiReference,
-        untranslated: Untranslated,
-    ) -> None:
-        self.model = model
-        self.view = view
-        self.scale = scale
-        self.multi_ref = multi_ref
-        self.untranslated = untranslated
+    model: str
+    view: str
+    scale: Scale
+    multi_ref: MultiReference
+    untranslated: Untranslated
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -85,7 +77,9 @@ class TrainedMetric(ReferenceFree):
         segments = self.card.get("data", {}).get("train_segments")
         if self.model == "embedded" or not segments:
             return ""
-        return f"{sum(segments.values()):,} training segments, {self.card['epochs']} epochs"
+        epochs = self.card["epochs"]
+        times = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+        return f"{sum(segments.values()):,} training segments, {times}"
 
     def predict(self, batch: Segments) -> FloatArray:
         """One z-score per segment, (n,)."""

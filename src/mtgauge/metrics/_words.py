@@ -20,6 +20,7 @@ from mtgauge.errors import ResourceError
 from mtgauge.metric import Explanation, Link, Metric, Task
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import MultiReference, distinct
+from mtgauge.registry import options
 from mtgauge.text.words import UNSPACED_LANGUAGES, Sacrebleu, tokenizer
 
 Words = list[str]
@@ -109,18 +110,13 @@ class WordMetric(Metric):
         return int(np.argmax(scores if self.higher_is_better else -scores))
 
 
+@options
 class ReferenceWords(WordMetric):
     """A word metric that compares with one reference at a time."""
 
-    def __init__(
-        self,
-        tokenize: Tokenize = "auto",
-        lowercase: bool = False,
-        multi_ref: MultiReference = "best",
-    ) -> None:
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.multi_ref = multi_ref
+    tokenize: Tokenize = "auto"
+    lowercase: bool = False
+    multi_ref: MultiReference = "best"
 
 
 def word_links(reference: Words, hypothesis: Words) -> tuple[Link, ...]:

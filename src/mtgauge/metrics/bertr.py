@@ -45,17 +45,12 @@ class BERTr(ContextualMetric):
         "paper2019": {"layer": -1, "unescape": False, "lowercase": "off"},
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "paper2019"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        multi_ref: MultiReference = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+    preset: Literal["default", "paper2019"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    multi_ref: MultiReference = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
     def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         kept = make.keep(tokens, self.model.punctuation)

@@ -45,21 +45,15 @@ class BERTScore(IdfMixin, ContextualMetric):
         "bert_score": {"special": "match", "unescape": False, "lowercase": "off"},
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "bert_score"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        score: Literal["f", "precision", "recall"] = "f",
-        idf: str = "off",
-        special: Literal["drop", "match"] | None = None,
-        multi_ref: MultiReference = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.score, self.idf, self.special = score, idf, special
-        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+    preset: Literal["default", "bert_score"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    score: Literal["f", "precision", "recall"] = "f"
+    idf: str = "off"
+    special: Literal["drop", "match"] | None = None
+    multi_ref: MultiReference = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -43,19 +43,11 @@ class Blend(ReferenceFree):
     paper = "Gekhman et al. 2020 name it as future work"
     bounds = (-np.inf, np.inf)
 
-    def __init__(
-        self,
-        components: tuple[str, ...] = ("chrf", "kobe"),
-        centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8614),
-        scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2881),
-        weights: Annotated[tuple[float, ...], Range(0)] = (0.5699, 0.0527),
-        untranslated: Untranslated = "worst",
-    ) -> None:
-        self.components = components
-        self.centres = centres
-        self.scales = scales
-        self.weights = weights
-        self.untranslated = untranslated
+    components: tuple[str, ...] = ("chrf", "kobe")
+    centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8614)
+    scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2881)
+    weights: Annotated[tuple[float, ...], Range(0)] = (0.5699, 0.0527)
+    untranslated: Untranslated = "worst"
 
     def check(self) -> None:
         super().check()

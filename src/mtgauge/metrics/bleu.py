@@ -45,21 +45,12 @@ class Bleu(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
 
-    def __init__(
-        self,
-        tokenize: Tokenize = "auto",
-        lowercase: bool = False,
-        smooth: Literal["exp", "floor", "add-k", "none"] = "exp",
-        smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None,
-        max_order: Annotated[int, Range(1, 20)] = 4,
-        effective_order: bool = False,
-    ) -> None:
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.smooth = smooth
-        self.smooth_value = smooth_value
-        self.max_order = max_order
-        self.effective_order = effective_order
+    tokenize: Tokenize = "auto"
+    lowercase: bool = False
+    smooth: Literal["exp", "floor", "add-k", "none"] = "exp"
+    smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None
+    max_order: Annotated[int, Range(1, 20)] = 4
+    effective_order: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

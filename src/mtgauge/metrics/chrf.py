@@ -47,21 +47,12 @@ class Chrf(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation"
 
-    def __init__(
-        self,
-        char_order: Annotated[int, Range(0, 20)] = 6,
-        word_order: Annotated[int, Range(0, 20)] = 0,
-        beta: Annotated[float, Range(0, 1000)] = 2,
-        lowercase: bool = False,
-        whitespace: bool = False,
-        eps_smoothing: bool = False,
-    ) -> None:
-        self.char_order = char_order
-        self.word_order = word_order
-        self.beta = beta
-        self.lowercase = lowercase
-        self.whitespace = whitespace
-        self.eps_smoothing = eps_smoothing
+    char_order: Annotated[int, Range(0, 20)] = 6
+    word_order: Annotated[int, Range(0, 20)] = 0
+    beta: Annotated[float, Range(0, 1000)] = 2
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
 
     def check(self) -> None:
         super().check()

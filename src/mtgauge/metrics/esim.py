@@ -32,7 +32,7 @@ from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 from mtgauge.metrics._trained import Scale, TrainedMetric
 from mtgauge.options import When
-from mtgauge.registry import metric
+from mtgauge.registry import metric, options
 
 if TYPE_CHECKING:
     from mtgauge.encode.tokens.encoder import Encoder
@@ -41,19 +41,16 @@ WINDOW = 512  # pairs whose vectors are in memory at once
 BUDGET = 4096  # padded tokens per batch
 
 
+@options
 class ContextMetric(TrainedMetric):
     meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
     paper = "Mathur et al. 2019, Putting Evaluation in Context"
 
-    def __init__(
-        self,
-        model: str = "embedded",
-        view: Literal["ref", "src"] = "ref",
-        scale: Scale = "z",
-        multi_ref: Annotated[MultiReference, When("view", "ref")] = "best",
-        untranslated: Annotated[Untranslated, When("view", "src")] = "worst",
-    ) -> None:
-        super().__init__(model, view, scale, multi_ref, untranslated)
+    model: str = "embedded"
+    view: Literal["ref", "src"] = "ref"
+    scale: Scale = "z"
+    multi_ref: Annotated[MultiReference, When("view", "ref")] = "best"
+    untranslated: Annotated[Untranslated, When("view", "src")] = "worst"
 
     @property
     def needs(self) -> frozenset[str]:

@@ -6,7 +6,8 @@
 
 No reference is needed, and the score can be explained: these entities are lost. The knowledge base
 ships with the package (places, currencies, languages, brands, dates); numbers and addresses are
-entities too, and with `names=on` names outside the knowledge base.
+entities too, with `names=on` names outside the knowledge base, and with `concepts=on` common nouns,
+which the embedded encoder finds by what they mean (knowledge/link/concepts.py).
 
     metric = load("kobe")                       # defaults: best for users
     load("kobe:preset=paper")                   # the authors' program: percent, its rounding
@@ -38,8 +39,10 @@ from mtgauge.knowledge.link.agreement import (
     matches_by_sound,
 )
 from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
+from mtgauge.knowledge.link.concepts import CATEGORY
 from mtgauge.knowledge.link.mention import Linker, Mention
 from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.metrics._concepts import ConceptFinder, joined
 from mtgauge.metrics._entities import explain_entities
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.options import When
@@ -55,7 +58,7 @@ _KEPT_TEXTS = 100_000
 _NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
 _HAS_BASE = When("annotations", None)
 _CATEGORIES = frozenset(  # of the embedded knowledge base, and of what is found without it
-    "address currency date language name number organisation person place unit".split()
+    "address concept currency date language name number organisation person place unit".split()
 )
 _NAMED = frozenset({"place", "person", "organisation", "language"})
 
@@ -65,6 +68,11 @@ class _Side(NamedTuple):
 
     mentions: list[Mention]
     names: list[Mention] | None
+
+    @property
+    def known(self) -> list[Mention]:
+        """All of them."""
+        return [*self.mentions, *(self.names or ())]
 
 
 _NOTHING = _Side([], [])  # of a text that was left in the source language
@@ -81,12 +89,14 @@ class Kobe(PresetMetric):
         "default": {
             "numbers": True,
             "names": False,
+            "concepts": False,
             "untranslated": "worst",
             "filter_language": False,
         },
         "paper": {
             "numbers": False,
             "names": False,
+            "concepts": False,
             "untranslated": "keep",
             "filter_language": False,  # in the paper's text, but not in the authors' program
         },
@@ -100,6 +110,7 @@ class Kobe(PresetMetric):
         preset: Literal["default", "paper"] = "default",
         numbers: Annotated[bool | None, _HAS_BASE] = None,
         names: Annotated[bool | None, _HAS_BASE] = None,
+        concepts: Annotated[bool | None, _HAS_BASE] = None,
         untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
         filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
         annotations: str | None = None,
@@ -111,6 +122,7 @@ class Kobe(PresetMetric):
         self.preset = preset
         self.numbers = numbers
         self.names = names
+        self.concepts = concepts
         self.untranslated = untranslated
         self.filter_language = filter_language
         self.annotations = annotations
@@ -138,14 +150,21 @@ class Kobe(PresetMetric):
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """Languages of the knowledge base; None where annotations replace it."""
+        """Languages of the knowledge base, and with concepts of the encoder too; None where
+        annotations replace it."""
         if not self._has_base:
             return None
         if self.kb == "embedded":
             from mtgauge.knowledge.base.store import embedded_card, usual_codes
 
-            return usual_codes(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
-        return frozenset(self._base().languages())
+            found = usual_codes(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
+        else:
+            found = frozenset(self._base().languages())
+        return found & self._finder.languages if self._has_concepts else found
+
+    @property
+    def uses_device(self) -> bool:
+        return self._has_concepts
 
     def resolve(self, task: Task) -> Self:
         if task.lang is None:
@@ -156,11 +175,12 @@ class Kobe(PresetMetric):
     def versions(self) -> dict[str, str]:
         if not self._has_base:
             return {}
+        found = self._finder.versions() if self._has_concepts else {}
         if self.kb == "embedded":
             from mtgauge.knowledge.base.store import embedded_card
 
-            return {"kb_version": str(embedded_card()["fingerprint"])}
-        return {"kb_version": str(self._base().fingerprint())}
+            return found | {"kb_version": str(embedded_card()["fingerprint"])}
+        return found | {"kb_version": str(self._base().fingerprint())}
 
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
@@ -242,14 +262,33 @@ class Kobe(PresetMetric):
             if self._has_base and self.preset != "paper":
                 mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
+        if self._has_concepts:
+            self._add_concepts(found, mine, theirs, foreign)
         return [found[pair] for pair in pairs]
+
+    def _add_concepts(
+        self,
+        found: dict[Pair, Agreement],
+        mine: dict[str, _Side],
+        theirs: dict[str, _Side],
+        foreign: set[Pair],
+    ) -> None:
+        """To what was found of each pair, its nouns; a foreign translation has none."""
+        read = {pair: (pair[0], "") if pair in foreign else pair for pair in found}
+        left = {pair[0]: mine[pair[0]].known for pair in found}
+        right = {pair[1]: theirs[pair[1]].known for pair in found} | {"": []}
+        nouns = dict(self._finder.agreements(list(dict.fromkeys(read.values())), left, right))
+        found.update({pair: joined(seen, nouns[read[pair]]) for pair, seen in found.items()})
 
     def mentions(
         self, texts: Sequence[str], lang: str, side: Side = "hypothesis"
     ) -> list[list[Mention]]:
         """What each text mentions, weak mentions too; `side` matters for annotations."""
         held = self._sides(texts, lang, side)
-        return [held[text].mentions for text in texts]
+        found = [held[text].mentions for text in texts]
+        if not self._has_concepts:
+            return found
+        return self._finder.added(texts, found, lang)
 
     def _drop_unfindable(self, found: Agreement, lang: str) -> Agreement:
         """Without what could not have been found: no name in the target's language, none by sound.
@@ -345,6 +384,9 @@ class Kobe(PresetMetric):
 
     def _facts(self, mention: Mention, lang: str) -> dict[str, Any]:
         id = mention.ids[0]
+        if self._has_concepts and mention.category == CATEGORY:
+            name = self._finder.inventory.names.get(id)
+            return {"id": id, "category": mention.category, "name": name}
         kb = self._base() if self._has_base else None
         name = (kb.name(id, lang) or kb.label(id)) if kb is not None else None
         return {"id": id, "category": mention.category, "name": name}
@@ -353,6 +395,14 @@ class Kobe(PresetMetric):
     def _has_base(self) -> bool:
         """Whether mentions come from a knowledge base, not from annotations or a user's linker."""
         return self.annotations is None and "_own_linker" not in self.__dict__
+
+    @property
+    def _has_concepts(self) -> bool:
+        return bool(self.options.concepts) and self._has_base
+
+    @property
+    def _finder(self) -> ConceptFinder:
+        return ConceptFinder.embedded()
 
     def _base(self) -> Any:
         """The knowledge base, opened on first use."""

@@ -78,27 +78,20 @@ class MoverScore(IdfMixin):
         },
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "emnlp2019", "v2"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        depth: Annotated[int | None, Range(1)] = None,
-        ngram: Annotated[int | None, Range(1, 10)] = None,
-        pieces: Literal["all", "first", "mean"] | None = None,
-        punctuation: bool | None = None,
-        distance: Literal["euclidean", "squared"] | None = None,
-        form: Literal["one_minus", "inverse"] | None = None,
-        idf: str | None = None,
-        hyp_idf: str = "same",
-        multi_ref: MultiReference = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-    ) -> None:
-        self.preset, self.encoder, self.layer, self.depth = preset, encoder, layer, depth
-        self.ngram, self.pieces, self.punctuation = ngram, pieces, punctuation
-        self.distance, self.form, self.idf, self.hyp_idf = distance, form, idf, hyp_idf
-        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+    preset: Literal["default", "emnlp2019", "v2"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    depth: Annotated[int | None, Range(1)] = None
+    ngram: Annotated[int | None, Range(1, 10)] = None
+    pieces: Literal["all", "first", "mean"] | None = None
+    punctuation: bool | None = None
+    distance: Literal["euclidean", "squared"] | None = None
+    form: Literal["one_minus", "inverse"] | None = None
+    idf: str | None = None
+    hyp_idf: str = "same"
+    multi_ref: MultiReference = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -54,17 +54,10 @@ class Nist(WordMetric):
     bounds = (0.0, float("inf"))
     paper = "Doddington 2002, Automatic Evaluation of MT Quality Using N-gram Co-occurrence"
 
-    def __init__(
-        self,
-        max_order: Annotated[int, Range(1, 20)] = 5,
-        tokenize: Tokenize = "auto",
-        lowercase: bool = False,
-        corpus: str = "references",
-    ) -> None:
-        self.max_order = max_order
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.corpus = corpus
+    max_order: Annotated[int, Range(1, 20)] = 5
+    tokenize: Tokenize = "auto"
+    lowercase: bool = False
+    corpus: str = "references"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -60,15 +60,11 @@ class Regressor(TrainedMetric):
     meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
     paper = "Takahashi et al. 2020, Automatic MT Evaluation using Source Language Inputs"
 
-    def __init__(
-        self,
-        model: str = "embedded",
-        view: View = "auto",
-        scale: Scale = "z",
-        multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best",
-        untranslated: Annotated[Untranslated, Unless("view", "hyp+ref")] = "worst",
-    ) -> None:
-        super().__init__(model, view, scale, multi_ref, untranslated)
+    model: str = "embedded"
+    view: View = "auto"
+    scale: Scale = "z"
+    multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best"
+    untranslated: Annotated[Untranslated, Unless("view", "hyp+ref")] = "worst"
 
     @property
     def needs(self) -> frozenset[str]:
@@ -83,8 +79,7 @@ class Regressor(TrainedMetric):
         return self._view(sides) == "hyp+src"
 
     def resolve(self, task: Task) -> Self:
-        settled = super().resolve(task)
-        settled.view = self._view(task.sides)
+        settled = super().resolve(task).settled(view=self._view(task.sides))
         for name in INPUTS[settled.view]:
             self._language_numbers(_languages(task, name))
         return settled

@@ -47,9 +47,8 @@ class SentBleu(WordMetric):
     paper = "Koehn et al. 2007, Moses; Lin and Och 2004, ORANGE (the smoothing)"
     spaced = "none"
 
-    def __init__(self, tokenize: Tokenize = "auto", lowercase: bool = False) -> None:
-        self.tokenize = tokenize
-        self.lowercase = lowercase
+    tokenize: Tokenize = "auto"
+    lowercase: bool = False
 
     def statistics(self, batch: Segments) -> FloatArray:
         split = self.splitter(batch.target_lang)

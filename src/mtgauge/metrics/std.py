@@ -92,26 +92,18 @@ class STD(PresetMetric):
         "paper": {"oov": "paper"},
     }
 
-    def __init__(
-        self,
-        preset: Literal["lp", "pyemd", "paper"] = "pyemd",
-        vectors: str = "embedded",
-        semantic: Annotated[float, Range(0)] = 0.6,
-        order: Annotated[float, Range(0)] = 0.4,
-        ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2),
-        segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5),
-        system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7),
-        oov: Literal["spelling", "paper", "drop"] | None = None,
-        weights: Literal["nsim", "nbow", "tfidf"] = "nsim",
-        centroid: Annotated[Literal["list", "set"], When("weights", "nsim")] = "list",
-        tokenize: str = "auto",
-        punctuation: Literal["keep", "drop"] = "keep",
-    ) -> None:
-        self.preset, self.vectors = preset, vectors
-        self.semantic, self.order, self.ngrams = semantic, order, ngrams
-        self.segment_weights, self.system_weights = segment_weights, system_weights
-        self.oov, self.weights, self.centroid = oov, weights, centroid
-        self.tokenize, self.punctuation = tokenize, punctuation
+    preset: Literal["lp", "pyemd", "paper"] = "pyemd"
+    vectors: str = "embedded"
+    semantic: Annotated[float, Range(0)] = 0.6
+    order: Annotated[float, Range(0)] = 0.4
+    ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2)
+    segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5)
+    system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7)
+    oov: Literal["spelling", "paper", "drop"] | None = None
+    weights: Literal["nsim", "nbow", "tfidf"] = "nsim"
+    centroid: Annotated[Literal["list", "set"], When("weights", "nsim")] = "list"
+    tokenize: str = "auto"
+    punctuation: Literal["keep", "drop"] = "keep"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -50,17 +50,10 @@ class Ter(WordMetric):
     worst = 100.0  # nothing translated: every word of the reference has to be inserted
     longest = 10_000
 
-    def __init__(
-        self,
-        normalized: bool = False,
-        no_punct: bool = False,
-        asian_support: Literal["auto"] | bool = "auto",
-        case_sensitive: bool = False,
-    ) -> None:
-        self.normalized = normalized
-        self.no_punct = no_punct
-        self.asian_support = asian_support
-        self.case_sensitive = case_sensitive
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: Literal["auto"] | bool = "auto"
+    case_sensitive: bool = False
 
     def check(self) -> None:
         super().check()

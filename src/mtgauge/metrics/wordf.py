@@ -41,21 +41,12 @@ class WordF(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Popović 2016, chrF deconstructed: beta parameters and n-gram weights"
 
-    def __init__(
-        self,
-        beta: Annotated[float, Range(0, 1000)] = 2,
-        max_order: Annotated[int, Range(1, 20)] = 4,
-        tokenize: Literal[Tokenize, "moses"] = "auto",
-        lowercase: bool = False,
-        eps_smoothing: bool = False,
-        multi_ref: MultiReference = "best",
-    ) -> None:
-        self.beta = beta
-        self.max_order = max_order
-        self.tokenize = tokenize
-        self.lowercase = lowercase
-        self.eps_smoothing = eps_smoothing
-        self.multi_ref = multi_ref
+    beta: Annotated[float, Range(0, 1000)] = 2
+    max_order: Annotated[int, Range(1, 20)] = 4
+    tokenize: Literal[Tokenize, "moses"] = "auto"
+    lowercase: bool = False
+    eps_smoothing: bool = False
+    multi_ref: MultiReference = "best"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -87,20 +87,14 @@ class _YiSi(IdfMixin):
 class YiSi1(_YiSi):
     summary = "Weighted precision and recall of the reference's word pieces in context."
 
-    def __init__(
-        self,
-        preset: Preset = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        alpha: Annotated[float, Range(0, 1)] = 0.7,
-        idf: str | None = None,
-        multi_ref: MultiReference = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.alpha, self.idf = alpha, idf
-        self.multi_ref, self.unescape, self.lowercase = multi_ref, unescape, lowercase
+    preset: Preset = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    alpha: Annotated[float, Range(0, 1)] = 0.7
+    idf: str | None = None
+    multi_ref: MultiReference = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
 
 @metric("yisi-2")
@@ -113,21 +107,15 @@ class YiSi2(ReferenceFree, _YiSi):
         "lo2019": {**_YiSi.presets["lo2019"], "idf": "off", "untranslated": "keep"},
     }
 
-    def __init__(
-        self,
-        preset: Preset = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        alpha: Annotated[float, Range(0, 1)] = 0.7,
-        idf: str | None = None,
-        hyp_idf: str = "off",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-        untranslated: Untranslated | None = None,
-    ) -> None:
-        self.preset, self.encoder, self.layer, self.alpha = preset, encoder, layer, alpha
-        self.idf, self.hyp_idf, self.untranslated = idf, hyp_idf, untranslated
-        self.unescape, self.lowercase = unescape, lowercase
+    preset: Preset = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    alpha: Annotated[float, Range(0, 1)] = 0.7
+    idf: str | None = None
+    hyp_idf: str = "off"
+    unescape: bool | None = None
+    lowercase: Case | None = None
+    untranslated: Untranslated | None = None
 
     @property
     def idf_sources(self) -> list[str]:

@@ -16,27 +16,26 @@ text's language puts there speaks against another text in the same language, and
 otherwise. A card's `turned` tells the metrics to do the same.
 
     how = EncoderTraining(directions="both", steps=1000)
-    train_both(corpus, teacher, student, how, out, watch, samples, people)
+    train_student(Losses(corpus, teacher, student, how, samples, people), out)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mtgauge.encode.transformer import Encoder, log_probability
+from mtgauge.encode.transformer import log_probability
 from mtgauge.errors import UsageError
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, MASK
 from mtgauge.train.embedded.corrupt import laid_out, same_width
-from mtgauge.train.embedded.encoder import Student, descend_student, whole_words
+from mtgauge.train.embedded.encoder import Student, whole_words
 from mtgauge.train.embedded.mirror import Facts, into_foreign, slip
 from mtgauge.train.embedded.sampler import ParallelCorpus
 from mtgauge.train.embedded.samples import Samples
@@ -61,7 +60,9 @@ class Losses:
                 f"--dim {dim}: {f.TURNED} numbers of a vector are kept for its language with "
                 "--directions both, and there must be others."
             )
-        self.corpus, self.student, self.s = corpus, student, settings
+        if device.type == "cuda":
+            torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
+        self.corpus, self.student, self.s = corpus, student.to(device).train(), settings
         self.teacher = f.FixedTeacher(teacher, fused)
         self.samples, self.people = samples, people
         self.made = settings.made(samples.each if samples is not None else 0)
@@ -73,6 +74,17 @@ class Losses:
         self.rng = torch.Generator(device=device).manual_seed(settings.seed)
         self.host = np.random.default_rng(settings.seed)
         self.whole = whole_words(corpus, self.pieces, student.encoder.shape.vocabulary)
+
+    def batches(self) -> Iterator[f.Drawn]:
+        """Batches; where there are machine translations, two of three have them."""
+        corpus, samples = self.corpus, self.samples
+        texts, pieces, seed = 2 + 2 * self.made, self.s.batch_pieces, self.s.seed
+        every = f.batches(corpus, pieces, texts, seed)
+        if samples is None:
+            return every
+        few, texts = corpus.only(samples.row), texts + samples.each
+        own = f.batches(few, pieces, texts, seed + 1, sampled=True)
+        return (batch for three in zip(own, every, own, strict=True) for batch in three)
 
     def _turn_to(self, sampled: bool) -> None:
         """To batches with machine translations, or to those without."""
@@ -289,36 +301,3 @@ def _relations(mine: Tensor, taught_words: Tensor, in_both: Tensor) -> Tensor:
         t.append((right * right.roll(step, axis)).sum(-1))
         w.append(in_both & in_both.roll(step, axis))
     return o.follow(torch.stack(s), torch.stack(t), torch.stack(w))
-
-
-def train_both(
-    corpus: ParallelCorpus,
-    teacher: Teacher,
-    student: Student,
-    settings: EncoderTraining,
-    out: Path,
-    watch: Callable[[Encoder], str] | None = None,
-    samples: Samples | None = None,
-    people: Triples | None = None,
-    fused: bool = False,
-) -> None:
-    """Train until `steps` or `seconds` are over; checkpoints and a log go to `out`."""
-    device = corpus.source.device
-    if device.type == "cuda":
-        torch.backends.cuda.enable_cudnn_sdp(False)  # it makes a plan for every shape
-    student.to(device).train()
-    losses = Losses(corpus, teacher, student, settings, samples, people, fused)
-    drawn = _drawn(corpus, settings, losses.made, samples)
-    descend_student(student, drawn, losses, settings, out, watch)
-
-
-def _drawn(
-    corpus: ParallelCorpus, settings: EncoderTraining, made: int, samples: Samples | None
-) -> Iterator[f.Drawn]:
-    """Batches; where there are machine translations, two of three have them."""
-    texts, pieces, seed = 2 + 2 * made, settings.batch_pieces, settings.seed
-    every = f.batches(corpus, pieces, texts, seed)
-    if samples is None:
-        return every
-    own = f.batches(corpus.only(samples.row), pieces, texts + samples.each, seed + 1, sampled=True)
-    return (batch for three in zip(own, every, own, strict=True) for batch in three)

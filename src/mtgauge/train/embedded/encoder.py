@@ -12,7 +12,8 @@ and adds up the losses of `objective`:
     people    (translation, source) follows people's scores, where some are given            layer 5
 
     corpus, teacher = ParallelCorpus.load(folder, "cuda"), Teacher.load(...)
-    train_encoder(corpus, teacher, Student(...), EncoderTraining(seconds=800), out)
+    losses = Losses(corpus, teacher, Student(...), EncoderTraining(seconds=800))
+    train_student(losses, out)
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -100,6 +102,7 @@ class Losses:
     ) -> None:  # fmt: skip
         self.corpus, self.teacher, self.student, self.s = corpus, teacher, student, settings
         self.people = people
+        student.to(corpus.source.device).train()
         self.samples, each = samples, samples.each if samples is not None else 0
         settings.made(each)
         # versions made in one way, machine translations first
@@ -139,6 +142,10 @@ class Losses:
         out = torch.full_like(target, -1)
         out[row[wanted], place[wanted]] = types
         return out
+
+    def batches(self) -> Iterable[Tensor]:
+        own = self.corpus if self.samples is None else self.corpus.only(self.samples.row)
+        return own.batches(self.s.words, self.s.seed)
 
     def __call__(self, rows: Tensor) -> dict[str, Tensor]:
         source, target = self.corpus.padded(rows, "source"), self.corpus.padded(rows, "target")
@@ -266,30 +273,22 @@ class Losses:
         return -log_probability(self.student.guess(states), table, batch.ids[hidden]).mean()
 
 
-def train_encoder(
-    corpus: ParallelCorpus,
-    teacher: Teacher,
-    student: Student,
-    settings: EncoderTraining,
-    out: Path,
-    watch: Callable[[Encoder], str] | None = None,
-    samples: Samples | None = None,
-    people: People | None = None,
+class StudentLosses(Protocol[Batch]):
+    """The losses of a student by name, and the batches that it learns from."""
+
+    student: Student
+    s: EncoderTraining
+
+    def __call__(self, batch: Batch, /) -> dict[str, Tensor]: ...
+    def batches(self) -> Iterable[Batch]: ...
+
+
+def train_student(
+    losses: StudentLosses[Batch], out: Path, watch: Callable[[Encoder], str] | None = None
 ) -> None:
     """Train until `steps` or `seconds` are over; checkpoints and a log go to `out`."""
-    student.to(corpus.source.device).train()
-    losses = Losses(corpus, teacher, student, settings, samples, people)
-    if samples is not None:
-        corpus = corpus.only(samples.row)
-    batches = corpus.batches(settings.words, settings.seed)
-    descend_student(student, batches, losses, settings, out, watch)
-
-
-def descend_student(
-    student: Student, batches: Iterable[Batch], losses: Callable[[Batch], dict[str, Tensor]],
-    settings: EncoderTraining, out: Path, watch: Callable[[Encoder], str] | None,
-) -> None:  # fmt: skip
-    """`descend` for an encoder of either generation."""
+    student, settings = losses.student, losses.s
     look = (lambda: watch(student.encoder)) if watch is not None else None
     file, shape = out / "student.safetensors", student.encoder.shape
+    batches = losses.batches()
     descend(student, shape, batches, losses, settings.loss_weights, settings, file, watch=look)

@@ -19,9 +19,9 @@ import torch
 from mtgauge.data.codes import bases
 from mtgauge.encode.transformer import Causal, Encoder, Shape, fuse
 from mtgauge.errors import InputError, UsageError
-from mtgauge.train.embedded.both import train_both
+from mtgauge.train.embedded import both
 from mtgauge.train.embedded.corpus import BOS, EOS
-from mtgauge.train.embedded.encoder import Student, train_encoder
+from mtgauge.train.embedded.encoder import Losses, Student, train_student
 from mtgauge.train.embedded.fluency import Loss, train_language_model
 from mtgauge.train.embedded.people import People
 from mtgauge.train.embedded.prepare import load_tokenizer
@@ -91,7 +91,7 @@ def _into_english(
         lines = [correlations(model, watched)] if watched is not None else []
         return "\n".join([*lines, retrieval(model, run.corpus)])
 
-    train_encoder(corpus, teacher, student, how, run.out, watch, samples, people)
+    train_student(Losses(corpus, teacher, student, how, samples, people), run.out, watch)
 
 
 def _both(
@@ -107,7 +107,8 @@ def _both(
         lines = [report(model, watched, near)] if watched is not None else []
         return "\n".join([*lines, retrieval(model, run.corpus)])
 
-    train_both(corpus, teacher, student, how, run.out, watch, samples, people, run.fuse)
+    losses = both.Losses(corpus, teacher, student, how, samples, people, run.fuse)
+    train_student(losses, run.out, watch)
 
 
 def language_model(
