@@ -82,7 +82,7 @@ def test_limits_and_token_reach_the_server(tmp_path):
     [
         (["--host", "0.0.0.0"], 2, "give --token"),
         (["--token", "short"], 2, "at least 12"),
-        (["--max-waiting", "0"], 2, "limit waiting is 1 or more"),
+        (["--max-waiting", "0"], 2, "limit on waiting runs (--max-waiting) is 1 or more"),
         (["-m", "bluh"], 2, "There is no metric 'bluh'"),
         (["--host", "no.such.host.invalid", "--token", "correct horse"], 3, "cannot be opened"),
         (["--port", "99999"], 2, "between 0 and 65535"),

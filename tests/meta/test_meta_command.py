@@ -253,7 +253,8 @@ def test_disagreements_are_listed_by_percentile(tmp_path, capsys):
         ["1", "s", "0", "100", "abcde", "abcde"],
         ["5", "s", "100", "0", "abcde", "xxxxx"],
     ]
-    assert main(["meta", str(path), "-m", "chrf", "--disagree", "0"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["meta", str(path), "-m", "chrf", "--disagree", "0"])
 
 
 @pytest.mark.shared

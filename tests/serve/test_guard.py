@@ -139,7 +139,7 @@ def test_wrong_settings_are_refused(tmp_path):
         create(Settings(tmp_path, "0.0.0.0"))
     with pytest.raises(UsageError, match="at least 12"):
         create(Settings(tmp_path, "0.0.0.0", "short"))
-    with pytest.raises(UsageError, match="limit waiting is 1 or more"):
+    with pytest.raises(UsageError, match=r"limit on waiting runs .* is 1 or more"):
         Limits(waiting=0)
     assert Settings(tmp_path, "127.0.0.2").is_local
     assert not Settings(tmp_path, "example.org").is_local
