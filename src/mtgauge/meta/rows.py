@@ -56,8 +56,9 @@ class Row:
             "lp": self.lp,
             "level": self.level,
             "n": self.n,
-            **numbers,
+            "pearson": numbers.pop("pearson"),
             "pearson_ci": None if low_high is None else [number(x) for x in low_high],
+            **numbers,
             "paper": self.paper,
             **({} if self.unserved is None else {"reason": self.unserved}),
         }
