@@ -92,12 +92,11 @@ def unrelated_shares(
         if len(far):
             table = evidence([pairs[i] for i in far], least[far], languages)
             found = table @ [card[name] for name in EVIDENCE]
-            open_still = found > card["from"] - card["entities"] * np.log1p(MOST_ENTITIES)
-            at = np.flatnonzero(open_still)
+            doubtful = found > card["from"] - card["entities"] * np.log1p(MOST_ENTITIES)
+            at = np.flatnonzero(doubtful)
             if len(at):
                 found[at] += card["entities"] * entities([pairs[i] for i in far[at]], languages)
-            at = [window[i] for i in far]
-            shares[at] = (found - card["from"]) / (card["to"] - card["from"])
+            shares[[window[i] for i in far]] = (found - card["from"]) / (card["to"] - card["from"])
     return card["most"] * np.clip(shares, 0.0, 1.0)
 
 
@@ -163,8 +162,10 @@ def _explained(texts: Sequence[str], given: Sequence[str]) -> tuple[FloatArray, 
     gains = known - model.logprobs(texts)[0]
     gains[offsets[1:] - 1] = 0.0
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
-    gained = np.bincount(text, np.maximum(gains, 0.0), minlength=len(texts))
-    lost = np.bincount(text, np.maximum(-gains, 0.0), minlength=len(texts))
+    gained, lost = (
+        np.bincount(text, np.maximum(each, 0.0), len(texts)).astype(np.float64)
+        for each in (gains, -gains)
+    )
     return gained, lost / np.maximum(np.diff(offsets) - 1, 1)
 
 
