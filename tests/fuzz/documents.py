@@ -58,17 +58,17 @@ def _zst(folder: Path) -> list[str]:
 
 def _stream(file: Path) -> list[str]:
     keep = ["--keep", "length_ratio < 9", "--add", "duplicate", "--quiet"]
-    return ["stream", str(file), "-m", "ter", "--reference-column", "source", *keep]
+    return ["stream", str(file), "-m", "ter", "--reference-column", "reference", *keep]
 
 
 def _records(folder: Path) -> list[str]:
-    rows = [json.dumps({"source": s, "target": t, "n": [1]}) for s, t in PAIRS]
+    rows = [json.dumps({"source": s, "target": t, "reference": s, "n": [1]}) for s, t in PAIRS]
     _lines(folder / "a.jsonl", rows)
     return _stream(folder / "a.jsonl")
 
 
 def _parquet(folder: Path) -> list[str]:
-    table = pa.table({"source": SOURCES, "target": HYPOTHESES})
+    table = pa.table({"source": SOURCES, "target": HYPOTHESES, "reference": SOURCES})
     pq.write_table(table, folder / "a.parquet", write_page_checksum=True)
     return _stream(folder / "a.parquet")
 
