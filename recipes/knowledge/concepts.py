@@ -221,8 +221,8 @@ def write(out: Path, texts: list[str], wordnet: WordNet) -> dict[str, object]:
         "concepts": len({wordnet.synset[lemma] for lemma in nouns}),
         "other_words": len(kept) - len(nouns),
         "objective": "none: a prototype is the mean of a word's vectors in context",
-        "scores": "docs/kobe.md#concepts, printed by bench/kobe.py: chosen on WMT15 and WMT16, with "
-        "WMT18 in view",
+        "scores": "docs/kobe.md#concepts, printed by bench/kobe.py: chosen on WMT15 and WMT16, "
+        "with WMT18 in view",
         "licence": "Apache-2.0; ids, lemmas and their grouping are from WordNet 3.1, Copyright "
         "2011 by Princeton University, under the WordNet licence (LICENSE-WordNet.txt)",
         "data": {
