@@ -15,9 +15,11 @@ here=$(dirname "$0")
 corpus=$out/corpus
 mkdir -p "$out"
 
-# MLQE's training set without rows whose sources recur in its dev and test sets, Nepali and Sinhala
-awk -F'\t' 'NR == FNR { if (FNR > 1) out[$1]; next }
-    FNR == 1 || (!((FNR - 1) in out) && $1 !~ /^(ne|si)-/)' \
+# MLQE's training set without rows whose sources recur in its dev and test sets, Nepali and Sinhala;
+# three people scored each segment, and judgements are weighted by their number (column n)
+awk -F'\t' -v OFS='\t' 'NR == FNR { if (FNR > 1) out[$1]; next }
+    FNR == 1 { print $0, "n" }
+    FNR > 1 && !((FNR - 1) in out) && $1 !~ /^(ne|si)-/ { print $0, 3 }' \
     "$wmt/mlqe-train-overlap.tsv" <(zcat "$wmt/mlqe-train.tsv.gz") > "$out/mlqe.tsv"
 # Of these, what people scored above average joins the parallel text
 mkdir -p "$out/mlqe"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from mtgauge.engine.ready import make_ready
 from mtgauge.engine.trust import Trust, key, known
 from mtgauge.engine.verdict import verdict
 from mtgauge.metric import Task
+from mtgauge.models import shipped
 from mtgauge.report.trust import trust_lines
 from recipe_files import recipe
 
@@ -52,6 +54,17 @@ def test_the_curve_recovers_the_slope_it_was_drawn_from() -> None:
     small = made.Differences(drawn.metric[:300], drawn.human[:300])
     low, high = made.slope_interval([small])
     assert low < made.slope([small]) < high
+
+
+@pytest.mark.shared
+def test_what_was_held_out_from_training_is_found_again(shared) -> None:
+    """As many segments as the card counts, of pairs that only WMT18 has out of English."""
+    found = recipe("trust").held_out_sets(shared / "wmt")
+    card = json.loads((shipped("regressor") / "card.json").read_text("utf-8"))["data"]
+    only = ("en-cs", "en-et", "en-fi", "en-tr")
+    counts = {item.lp: len(item) for item in found}
+    assert {lp: counts[lp] for lp in only} == {lp: card["dev_segments"][lp] for lp in only}
+    assert all(len(set(item.sources)) < len(item) for item in found)  # whole sentences
 
 
 def test_a_metric_that_is_always_wrong_has_a_negative_slope() -> None:
@@ -137,4 +150,5 @@ def test_the_readme_shows_both_directions_as_measured() -> None:
                 assert cell.strip() == "–", (spec, way)
             else:
                 r = f"{row.pearson:.3f}".replace("0.", ".", 1)
-                assert cell.strip() == f"{r}, {row.accuracy:.0%}".replace("%", " %"), (spec, way)
+                pairs = f", {row.accuracy:.0%}".replace("%", " %") if row.pairs else ""
+                assert cell.strip() == r + pairs, (spec, way)
