@@ -129,4 +129,5 @@ def _tell(result: Result, seconds: float, *, verbose: bool) -> None:
         tell_notes(metric.spec, metric.notes)
     done = result.segments * len(result.systems)
     each = done / max(seconds, 1e-9)
-    tell("speed", f"{done:,} segments in {seconds:.1f} s ({each:,.0f} per second)")
+    noun = "segment" if done == 1 else "segments"
+    tell("speed", f"{done:,} {noun} in {seconds:.1f} s ({each:,.1f} per second)")
