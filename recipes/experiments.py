@@ -175,7 +175,7 @@ def table(
         shown = [*page.data, *options]
     lines += ["```text", "mtgauge meta " + shlex.join(shown), "```", ""]
     if "remap=" in body:
-        lines += [*remaps.COMMANDS, ""]
+        lines += [*remaps.commands(name), ""]
     if "vectors=vectors/" in body:
         lines += [*registry_vectors.COMMANDS, ""]
     return "\n".join([*lines, body.rstrip(), "", _ending(signatures), ""]), rows
@@ -236,7 +236,7 @@ def word_by_word(data: Path, work: Path, surface: bool) -> tuple[str, list[dict[
         *commands,
         "```",
         "",
-        *([*remaps.COMMANDS, ""] if known else ["Left out here (--surface).", ""]),
+        *([*remaps.commands("000.3"), ""] if known else ["Left out here (--surface).", ""]),
         "The paper's method",
         "",
         draw(grid, "markdown"),

@@ -33,23 +33,37 @@ _METRICS = {
     "sentence": "cosine:preset=paper2020,lm=off,remap={}",
     "use": "cosine:preset=paper2020,lm=off,encoder=use,remap={}",
 }
-COMMANDS = [
-    "Remaps were fitted before, for every pair `XX-en` and on 2,000 sentence pairs, by",
-    "",
-    "```text",
-    "mtgauge remap fit -s text.XX -t text.en -l XX-en --layer -1 "
-    "--method clp umd clp_umd umd_clp --out remaps/word",
-    "mtgauge remap fit -s text.XX -t text.en -l XX-en --unit sentence "
-    "--method clp umd clp_umd umd_clp --out remaps/sentence",
-    "```",
-]
+_OPTIONS = {
+    "word": "--layer -1",
+    "sentence": "--unit sentence",
+    "use": "--unit sentence --encoder use",
+}
+
+
+def kinds(page: str) -> list[str]:
+    """The remaps that a page needs: Table 4 takes USE, other tables our encoder."""
+    return ["use"] if page == "000.4" else ["word", "sentence"]
+
+
+def commands(page: str) -> list[str]:
+    """How the remaps of a page are made, for its reader."""
+    return [
+        "Remaps were fitted before, for every pair `XX-en` and on 2,000 sentence pairs, by",
+        "",
+        "```text",
+        *(
+            f"mtgauge remap fit -s text.XX -t text.en -l XX-en {_OPTIONS[kind]} "
+            f"--method {' '.join(METHODS)} --out remaps/{kind}"
+            for kind in kinds(page)
+        ),
+        "```",
+    ]
 
 
 def make(data: Path, work: Path, pairs: Sequence[str], page: str = "") -> None:
-    """What is missing for these language pairs; Table 4 takes USE, other tables our encoder."""
-    kinds = ["use"] if page == "000.4" else ["word", "sentence"]
+    """What a page needs and is missing for these language pairs."""
     for lp in (lp for lp in pairs if lp.endswith("-en")):
-        for kind in kinds:
+        for kind in kinds(page):
             folder = work / "remaps" / kind
             if not all(_serves(folder / m / f"{lp}.remap", kind, lp) for m in METHODS):
                 _fit(data, folder, kind, lp)

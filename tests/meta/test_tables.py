@@ -67,8 +67,14 @@ def test_printed_values_stand_beside_ours():
 
 
 def test_known_faults_are_noted():
-    notes = {e["table"]: e["note"] for e in tables.beside(_row(lp="cs-en")).paper}
-    assert "known to be wrong" in notes["4"]
+    row = _row(lp="cs-en")
+    assert "4" not in {e["table"] for e in tables.beside(row).paper}, "printed of other data"
+    printed = tables.experiment("000.4")
+    text = experiment.render(Findings("segment", [row], printed=printed), "markdown")
+    assert "known to be wrong: these are system-level values of WMT19" in text
+    cells = experiments.cells(Findings("segment", [tables.beside(row)], printed=printed))
+    assert [cell.how for cell in cells if cell.row == "BLEU"] == ["", "", ""]
+    assert all("printed number of this data" in c.reason for c in cells if c.row == "BLEU")
     row = _row("bleu", "tr-en", -0.657, data="wmt18", level="system", dataset="WMT18", n=5)
     (entry,) = tables.beside(row).paper
     assert entry["difference"] == pytest.approx(0.0), "compared as an absolute value"

@@ -118,6 +118,8 @@ def reduction(high: float, low: float) -> float:
 
 
 def _line(printed: tables.Printed, found: Findings) -> Line:
+    if printed.note == tables.OTHER_DATA:
+        return Line(printed, {}, f"a printed number of this data: {tables.NOTES[printed.note]}")
     made, missing = tables.recipe(printed), found.missing
     mine = [row for row in found.rows if _belongs(row, printed)]
     names = list(dict.fromkeys(row.metric for row in mine))

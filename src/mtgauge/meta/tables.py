@@ -54,6 +54,7 @@ DEFAULTS = {
 BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and bad translations
 _COMPUTED = ("pearson", "tau_wmt", BANDS)
 HIDES_SIGN = ("absolute", "sign")
+OTHER_DATA = "elsewhere"  # printed numbers of other data than the table's: none of ours is beside
 _JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments per pair in the papers
 # the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
 _SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
@@ -62,6 +63,7 @@ _WORDF = {
     "WMT15": "chrf:char_order=0,word_order=2,eps_smoothing=on",
     "WMT16": "wordf:tokenize=moses,eps_smoothing=on",
 }
+_CORPORA = {"small-halved": "halved"}  # folders of recipes/regressors.py
 # options that name weights or clean texts: a metric keeps its identity when they change
 _WEIGHTS = frozenset(
     "preset encoder model vectors remap lm kb annotations unescape lowercase tokenize".split()
@@ -124,7 +126,9 @@ def _recipes() -> dict[tuple[str, str], Recipe]:
 def recipe(printed: Printed) -> Recipe:
     """How to make a printed row."""
     made = _recipes()[printed.paper, printed.metric]
-    year = printed.dataset[:5]
+    year, _, corpus = printed.dataset.partition("-")
+    if corpus:  # paper 004: a model per corpus that it was trained on
+        made = replace(made, method=made.method.replace("CORPUS", _CORPORA.get(corpus, corpus)))
     if made.spec.startswith("wordf:"):
         return replace(made, spec=f"{_WORDF[year]},{made.spec.removeprefix('wordf:')}")
     if made.spec not in ("bleu", "sentbleu"):
@@ -213,6 +217,8 @@ def _entry(printed: Printed, cell: Cell, row: Row) -> dict[str, Any]:
 
 def _same_data(printed: Printed, row: Row) -> bool:
     if printed.dataset.split("-")[0] != row.dataset or printed.level != row.level:
+        return False
+    if printed.note == OTHER_DATA:
         return False
     if printed.statistic not in row.values or "[" in row.data:  # slices are no printed data
         return False
