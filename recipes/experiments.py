@@ -7,7 +7,7 @@ DIR is a folder with da15.tsv.gz, da16.tsv.gz, da17.tsv.gz, da18-large.tsv.gz, w
 sys17.tsv, sys18.tsv, sys19-metrics.csv, and beside or in it dictionaries/XX-en.txt.gz and
 parallel/XX-en.tsv.zst. WORK is a folder where what the paper's method needs is made once and kept:
 remaps/ (CLP and UMD on 2,000 pairs, here), vectors/ (from PyPI, registry_vectors.py), heads/
-(heads.py). Commands run in WORK.
+(heads.py), regressors/ (regressors.py). Commands run in WORK.
 
 A page that was made with the models that are here is skipped unless --again, but not one that
 lacked a head which WORK has by now; scores of earlier runs are read from the cache, so an

@@ -6,6 +6,8 @@ them is checked against the models that are, and against cells.tsv.
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import shlex
 import subprocess
@@ -14,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from mtgauge import cli, load
+from mtgauge import cli, load, train
 from mtgauge.meta import tables
+from mtgauge.train.settings import JudgedFiles, RegressorTraining
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "recipes"))
@@ -24,6 +27,7 @@ import experiment_figures  # noqa: E402
 import experiment_index  # noqa: E402
 import experiment_pages  # noqa: E402
 import experiments  # noqa: E402
+import regressors  # noqa: E402
 
 RANKED = experiment_figures.RANKED
 FOLDER = ROOT / "docs" / "experiments"
@@ -162,6 +166,51 @@ def test_a_page_is_made_again_for_a_head_that_it_lacked(
     (work / "heads/embedded/TrainL/esim").mkdir(parents=True)
     assert not experiments.is_fresh("002.1", work)
     assert not experiments.is_fresh("002.3", work), "there is no such page"
+
+
+def test_regressors_of_paper_004_are_trained_where_its_rows_look_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a trainer that only notes what it is asked: training itself is tested in tests/train."""
+    header = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\n"
+    for name in (*regressors.FILES, regressors.TEST):
+        with gzip.open(tmp_path / name, "wt", encoding="utf-8") as out:
+            rows = (f"{lp}\tA\t{i}\ts\tr\th\t0.{i}\n" for lp in ("de-en", "cs-en", "en-ru")
+                    for i in range(20))  # fmt: skip
+            out.write(header + "".join(rows))
+    asked = {}
+
+    def note(files: JudgedFiles, out: Path, how: RegressorTraining) -> dict[str, float]:
+        asked[str(out.relative_to(tmp_path))] = (files, how)
+        if not how.weights_only:
+            out.mkdir(parents=True)
+            (out / "card.json").write_text(json.dumps(how.facts), "utf-8")
+        return {"mean": how.rate * how.batch}
+
+    monkeypatch.setattr(train, "regressor", note)
+    arguments = ["regressors.py", "--data", str(tmp_path), "--work", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    regressors.main()
+    printed = [row for n in "234" for row in tables.rows_of("004", n) if "multi" in row.metric]
+    methods = [re.sub(",view=.*", "", tables.recipe(row).method) for row in printed]
+    assert {f"regressor:model={folder}" for folder in asked} == set(methods)
+    for folder, (files, how) in asked.items():
+        assert [view.replace("/", "_") for view in how.views] == [Path(folder).name]
+        assert (files.equal_weights, files.cut, files.dev_share) == (True, 0, 0.1)
+        assert ("cs-en" in files.pairs) == ("/all/" in folder)
+        assert not {"en-ru"} & set(files.pairs)
+        assert files.limit == (2 * 20 * 9 // 20 if "/halved/" in folder else None)
+    asked.clear()
+    regressors.main()
+    assert not asked, "they are there"
+    (tmp_path / "regressors/embedded/all/hyp+ref/card.json").unlink()
+    (tmp_path / "regressors/embedded/all/hyp+ref").rmdir()
+    monkeypatch.setattr(sys, "argv", [*arguments, "--grid", "--seeds", "1", "2"])
+    regressors.main()
+    *tried, (_, kept) = asked.values()
+    assert len(tried) == 16
+    assert all(how.seeds == [1] and how.epochs == 20 for _, how in tried)
+    assert (kept.rate, kept.batch, kept.seeds) == (3e-5, 16, [1, 2]), "the best by validation"
 
 
 def test_marking_a_page_and_unmarking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

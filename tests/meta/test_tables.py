@@ -13,7 +13,7 @@ from mtgauge.errors import UsageError
 from mtgauge.meta import experiments, tables
 from mtgauge.meta.rows import Row
 from mtgauge.meta.study import Findings
-from mtgauge.report import experiment
+from mtgauge.report import experiment, plots
 from mtgauge.signature import Signature
 
 
@@ -134,6 +134,24 @@ def test_a_sample_is_named_in_the_row():
     text = experiment.render(found, "markdown")
     assert f"{method} (embedded encoder for M-BERT; 150 segments per pair)" in text
     assert "| xmoverscore (150 segments per pair) |" in text
+
+
+def test_a_bar_says_when_it_is_over_fewer_pairs_than_the_table_has(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    drawn = {}
+    monkeypatch.setattr(plots, "save", lambda made, path: drawn.setdefault(path.name, made))
+    rows = [tables.beside(_row(lp=lp, value=0.5)) for lp in ("cs-en", "de-en")]
+    plots.plot_experiment(tmp_path, Findings("segment", rows, printed=tables.experiment("000.1")))
+    (axes,) = drawn["000.1.png"].axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names[0] == "SentBLEU (2 of 7 pairs)"
+    assert names[1] == "chrF++", "the printed row has all seven"
+    printed, ours = (bars.patches[0].get_width() for bars in axes.containers)
+    assert (printed, ours) == (pytest.approx((0.435 + 0.432) / 2), 0.5)
+    plots.plot_experiment(tmp_path, Findings("segment", [], printed=tables.experiment("004.5")))
+    (axes,) = drawn["004.5.png"].axes
+    assert axes.get_xlabel() == "pearson, all pairs pooled, WMT17-small"
+    assert axes.containers[0].patches[0].get_width() == 0.728, "BERT regressor, All"
 
 
 def test_a_trained_stand_in_says_on_how_much_it_was_trained():

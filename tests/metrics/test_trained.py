@@ -286,3 +286,14 @@ def test_a_model_of_ones_own_says_on_how_much_it_was_trained(home: Path) -> None
     assert told.startswith(f"{card['data']['train_segments']['de-en']:,} training segments, ")
     assert told.endswith(f"{card['epochs']} epoch" + "s" * (card["epochs"] != 1))
     assert mtgauge.load("esim").training == ""  # type: ignore[attr-defined]
+
+
+def test_a_model_chosen_from_several_seeds_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = load(home, "esim")
+    several = {"seeds": {"1": 0.5, "2": 0.6}, "test_by_seed": {"mean": 0.61, "deviation": 0.0123}}
+    monkeypatch.setattr(type(metric), "card", metric.card | several)  # type: ignore[attr-defined]
+    assert metric.training.endswith(  # type: ignore[attr-defined]
+        "; the best of 2 seeds by validation, their mean on test data 0.610, deviation 0.012"
+    )

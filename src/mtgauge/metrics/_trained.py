@@ -79,7 +79,13 @@ class TrainedMetric(ReferenceFree):
             return ""
         epochs = self.card["epochs"]
         times = "1 epoch" if epochs == 1 else f"{epochs} epochs"
-        return f"{sum(segments.values()):,} training segments, {times}"
+        said = f"{sum(segments.values()):,} training segments, {times}"
+        if (seeds := len(self.card.get("seeds", ()))) > 1:
+            said += f"; the best of {seeds} seeds by validation"
+            if tested := self.card.get("test_by_seed"):
+                mean, deviation = tested["mean"], tested["deviation"]
+                said += f", their mean on test data {mean:.3f}, deviation {deviation:.3f}"
+        return said
 
     def predict(self, batch: Segments) -> FloatArray:
         """One z-score per segment, (n,)."""

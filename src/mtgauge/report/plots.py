@@ -55,29 +55,36 @@ def plot(
 def plot_experiment(folder: Path, found: Findings) -> list[Path]:
     """The printed table as a picture: per row the mean of its cells, printed and ours.
 
-    Paper 004's Figure 3 is a scatter of all pairs pooled: it comes beside Table 5.
+    Both means are over the cells that have a number of ours, where any has; a row that has not all
+    of the table's pairs says so. Paper 004's Figure 3 is a scatter of all pairs pooled: it comes
+    beside Table 5, of which only the correlation over all translations is drawn.
     """
     printed = found.printed[0]
-    name = f"{printed.paper}.{printed.table}"
-    pairs = experiments.cells(found)
-    rows = list(dict.fromkeys(pair.row for pair in pairs))
-    made = figure(8, 1 + 0.4 * len(rows))
-    axes = made.subplots()
-    means = []
-    for row in rows:  # both means over the same cells, where there are any of ours
-        mine = [pair for pair in pairs if pair.row == row and "percent" not in pair.column]
+    bands = printed.statistic == tables.BANDS
+    columns = ["All"] if bands else [column for column in printed.cells if column != "Average"]
+    rows: dict[str, list[experiments.CellPair]] = {row.metric: [] for row in found.printed}
+    for pair in experiments.cells(found):
+        if pair.column in columns:
+            rows[pair.row].append(pair)
+    names, means = [], []
+    for row, mine in rows.items():
         both = [pair for pair in mine if pair.ours is not None] or mine
+        of = f" ({len(both)} of {len(columns)} pairs)" if len(both) < len(columns) else ""
+        names.append(row + of)
         means.append((_mean([p.printed for p in both]), _mean([p.ours for p in both])))
+    made = figure(8, 1.5 + 0.4 * len(names))
+    axes = made.subplots()
     for k, label in enumerate(("printed", "ours, by the paper's method")):
-        places = [i + 0.4 * k - 0.2 for i in range(len(rows))]
+        places = [i + 0.4 * k - 0.2 for i in range(len(names))]
         axes.barh(places, [pair[k] for pair in means], height=0.38, label=label)
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xlabel(f"{printed.statistic}, mean over {printed.dataset}'s columns")
+    what = "pearson, all pairs pooled" if bands else f"{printed.statistic}, mean over pairs"
+    axes.set_xlabel(f"{what}, {printed.dataset}")
     axes.set_title(f"Paper {printed.paper}, Table {printed.table}")
-    axes.legend()
-    written = [save(made, folder / f"{name}.png")]
-    if printed.statistic == tables.BANDS:
+    made.legend(loc="outside lower center", ncols=2)  # beside the bars, not over them
+    written = [save(made, folder / f"{printed.paper}.{printed.table}.png")]
+    if bands:
         written += _plot_pooled(folder, found)
     return written
 
