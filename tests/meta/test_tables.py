@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import math
 import re
+from typing import Any
 
 import pytest
 
@@ -138,7 +139,7 @@ def test_a_sample_is_named_in_the_row():
 
 def test_a_bar_says_when_it_is_over_fewer_pairs_than_the_table_has(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    drawn = {}
+    drawn: dict[str, Any] = {}
     monkeypatch.setattr(plots, "save", lambda made, path: drawn.setdefault(path.name, made))
     rows = [tables.beside(_row(lp=lp, value=0.5)) for lp in ("cs-en", "de-en")]
     plots.plot_experiment(tmp_path, Findings("segment", rows, printed=tables.experiment("000.1")))
