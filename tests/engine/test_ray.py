@@ -91,17 +91,30 @@ def test_versions_that_differ_are_named(cluster, monkeypatch) -> None:
         list(slowly(place))
 
 
-def test_an_actor_out_of_memory_is_one_clear_error(cluster) -> None:
-    ray = library()
+class Hungry(RayWorker):
+    """It runs out of memory with its next `meals` shards."""
 
-    class Hungry(RayWorker):
-        def ask(self, question):
-            if "batch" in question:  # what Ray's memory monitor raises here
-                self._actor, lost = None, self._actor
-                ray.kill(lost)
-                raise Died(module._first(ray.exceptions.OutOfMemoryError("low on memory")))
-            return super().ask(question)
+    meals = 99
 
+    def ask(self, question):
+        if "batch" in question and self.meals:  # what Ray's memory monitor raises here
+            self.meals -= 1
+            self._actor, lost = None, self._actor
+            library().kill(lost)
+            raise Died(module._first(library().exceptions.OutOfMemoryError("low on memory")))
+        return super().ask(question)
+
+
+def test_an_actor_out_of_memory_is_replaced(cluster) -> None:
+    with closing(RayPool(Where("ray", 1, cluster.address))) as place:
+        hungry = Hungry(False, 1, [])
+        hungry.meals = 1
+        place.workers += [hungry]
+        same(list(slowly(place)))
+        assert place.deaths == 1
+
+
+def test_a_shard_that_is_always_too_much_is_one_clear_error(cluster) -> None:
     with closing(RayPool(Where("ray", 1, cluster.address))) as place:
         place.workers += [Hungry(False, 1, [])]
         with pytest.raises(ResourceError, match=r"3 times: low on memory\. Use fewer workers"):
