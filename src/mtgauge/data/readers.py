@@ -121,10 +121,11 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
 
 def damaged(error: Exception, file: str | Path, line: int) -> InputError:
     """What is told of a file that cannot be read to its end."""
+    where = "after this line" if line else "from its first line on"
     return InputError(
-        f"the file is damaged after this line ({error})",
+        f"the file is damaged {where} ({error})",
         file=file,
-        line=line,
+        line=line or None,
         remedy="Fetch or compress it again.",
     )
 

@@ -21,8 +21,10 @@ class ParquetRecords(Records):
         self, paths: Sequence[Path], texts: Sequence[str], needed: Sequence[str], batch: int
     ) -> None:
         super().__init__(paths, texts)
+        rows = 0
         for path in paths:
             with _parquet(path) as file:
+                rows += file.metadata.num_rows
                 names = file.schema_arrow.names
                 if self.schema is None:
                     self.refuse_missing(names, path)
@@ -33,6 +35,8 @@ class ParquetRecords(Records):
                         file=path,
                         remedy="Files of one run have the same schema.",
                     )
+        if not rows:
+            raise InputError("there are no records", file=paths[0])
         self._needed = [n for n in self.first_columns if n in {*texts, *needed}]
         self._batches = self._read(batch)
         self._rest: tuple[Path, int, Any] | None = None
@@ -42,8 +46,7 @@ class ParquetRecords(Records):
         if piece is None:
             return None
         path, row, table = piece
-        block = Block(self.place, len(table))
-        good = []
+        block, kept = Block(self.place, len(table)), [False] * len(table)
         values = table.select(self._needed).to_pylist() if self._needed else [{}] * len(table)
         for i, cells in enumerate(values):
             try:
@@ -54,10 +57,10 @@ class ParquetRecords(Records):
                 text = repr({name: cells[name] for name in self.texts})[:SHOWN]
                 block.rejects.append(Reject(str(path), row + i, said, text))
             else:
-                good.append(i)
+                kept[i] = True
                 block.rows.append(cells)
                 block.at.append(self.place + i)
-        block.table = table if len(good) == len(table) else table.take(good)
+        block.table = table if all(kept) else table.filter(kept)
         self.place += len(table)
         return block
 
