@@ -28,15 +28,18 @@ def open_records(
     batch: int = 2000,
 ) -> Records:
     """The records of these files; `texts` are the columns that must hold text."""
+    if not header and form.kind != "tsv":
+        raise UsageError(f"--no-header is for TSV, and {paths[0]} is none.")
     if form.kind == "parquet":
-        if not header:
-            raise UsageError("--no-header is for TSV.")
         return ParquetRecords(paths, texts, needed, batch)
     return TextRecords(paths, form.kind, texts, header=header)
 
 
 def input_files(arguments: Sequence[Path], form: Form | None) -> tuple[list[Path], Form]:
-    """The files that arguments name, folders opened (sorted by name), and their common form."""
+    """The files that arguments name, folders opened (sorted by name), and their common form.
+
+    `form` is that of standard input and of files whose names do not say theirs.
+    """
     paths: list[Path] = []
     for path in arguments:
         if path != STANDARD_INPUT and path.is_dir():
@@ -53,7 +56,10 @@ def input_files(arguments: Sequence[Path], form: Form | None) -> tuple[list[Path
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise UsageError(f"{twice} is named twice.")
-    forms = {path: form or Form.of(path) for path in paths}
+    named = {path: Form.of(path) for path in paths}
+    if form is not None and None not in named.values():
+        raise UsageError(f"--format is for files without an ending: {paths[0]} has one.")
+    forms = {path: found or form for path, found in named.items()}
     for path, found in forms.items():
         if found is None:
             raise UsageError(

@@ -81,6 +81,8 @@ class Job:
         self.plan = plan
         if plan.shard_size < 1 or plan.max_rejects < 0:
             raise UsageError("--shard-size is 1 or more, --max-rejects 0 or more.")
+        if any(sign in plan.prefix for sign in "\t\r\n"):
+            raise UsageError("--prefix: a name of a column has no tab and no line break.")
         named = [*filter(None, [plan.source]), plan.target, *plan.references]
         twice = next((name for name in named if named.count(name) > 1), None)
         if twice is not None:
