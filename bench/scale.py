@@ -285,7 +285,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--candidates", type=int, nargs="+", default=[8, 32], help="of mbr")
     parser.add_argument("--segments", type=int, default=8, help="of mbr")
-    parser.add_argument("--gpu", type=float, default=3372, help="pairs/s: contextual_gpu.py")
+    parser.add_argument("--gpu", type=float, default=26_022, help="pairs/s: contextual_gpu.py")
     args = parser.parse_args()
     if args.job:
         job(json.loads(args.job))

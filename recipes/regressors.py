@@ -1,16 +1,17 @@
-"""Train the regressors of paper 004 as the paper does, on the package's encoder.
+"""Train the regressors of paper 004 as the paper does, on the package's encoder or on its own.
 
     python recipes/regressors.py --data DIR --work WORK --corpora small --seeds 1 2 3
-    python recipes/regressors.py --data DIR --work WORK --grid --seeds 1 2 3 4 5 6 7 8 9 10
+    python recipes/regressors.py --data DIR --work WORK --encoder bert-base-multilingual-cased \
+        --grid --seeds 1 2 3 4 5 6 7 8 9 10
 
 WMT15 and WMT16 to English, nine to one, one model per view, Adam without the n / (n + 1) weights
 and the cut. Corpora: `small`, the pairs that XLM15 knows (Tables 2 and 5); `halved`, half of its
 training segments (Table 4); `all` (Table 3). `--grid` first tries the paper's rates and batches
 with the first seed, at most 20 epochs, and keeps the best by validation; without it they are
-`mtgauge train`'s defaults. Models go to WORK/regressors/embedded/CORPUS/VIEW, where
-recipes/experiments.py finds them: a row shows the seed that is best by validation, and says the
-mean and the deviation over seeds on WMT17. A model that is there and fits the encoder is kept, and
-a run that was stopped goes on.
+`mtgauge train`'s defaults. Models go to WORK/regressors/embedded/CORPUS/VIEW, or to multi-bert/,
+xlm15/, xlm100/ and bert/ in place of embedded/, where recipes/experiments.py finds them: a row
+shows the seed that is best by validation, and says the mean and the deviation over seeds on WMT17.
+A model that is there and fits the encoder is kept, and a run that was stopped goes on.
 
 One core needs some 23 minutes per seed and view of `small`, 37 for hyp+src/hyp+ref: 8 hours for
 three seeds of all views of `small` and `halved` (page 004.2 says how that was measured).
@@ -28,6 +29,13 @@ from mtgauge.data.judgements import Judgements
 from mtgauge.encode import load_encoder
 from mtgauge.metrics.regressor import VIEWS
 
+ENCODERS = {  # folders, as rows of a page name them
+    "embedded": "embedded",
+    "bert-base-multilingual-cased": "multi-bert",
+    "xlm-mlm-tlm-xnli15-1024": "xlm15",
+    "xlm-mlm-100-1280": "xlm100",
+    "bert-base-uncased": "bert",
+}
 FILES = ("da15.tsv.gz", "da16.tsv.gz")
 TEST = "da17.tsv.gz"
 CORPORA = ("small", "halved", "all")
@@ -39,6 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--work", required=True, type=Path)
+    parser.add_argument("--encoder", choices=tuple(ENCODERS), default="embedded")
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA)
     parser.add_argument("--views", nargs="+", choices=tuple(VIEWS), default=tuple(VIEWS))
     parser.add_argument("--seeds", nargs="+", type=int, default=(1, 2, 3))
@@ -49,17 +58,23 @@ def main() -> None:
     args = parser.parse_args()
     for corpus in args.corpora:
         for view in args.views:
-            folder = view.replace("/", "_")
-            fit(args, corpus, view, args.work / "regressors" / "embedded" / corpus / folder)
+            made = args.work / "regressors" / ENCODERS[args.encoder] / corpus
+            fit(args, corpus, view, made / view.replace("/", "_"))
 
 
 def fit(args: argparse.Namespace, corpus: str, view: str, out: Path) -> None:
     """One corpus and view, unless its model is there already and of this encoder."""
-    card = out / "card.json"
-    if card.is_file() and made_from(card) == load_encoder("embedded").fingerprint:
+    card, facts = out / "card.json", {"made_for": load_encoder(args.encoder).fingerprint}
+    if card.is_file() and json.loads(card.read_text("utf-8")).items() >= facts.items():
         return
     files = judged(args.data, corpus)
-    settings = {"views": {view: 1.0}, "device": args.device, "bf16": args.bf16, "quiet": True}
+    settings = {
+        "encoder": args.encoder,
+        "views": {view: 1.0},
+        "device": args.device,
+        "bf16": args.bf16,
+        "quiet": True,
+    }
     epochs, rate, batch = args.epochs, train.RegressorTraining.rate, train.RegressorTraining.batch
     if args.grid:
         epochs, tried = MOST_EPOCHS, {}
@@ -73,17 +88,11 @@ def fit(args: argparse.Namespace, corpus: str, view: str, out: Path) -> None:
                 tried[rate, batch] = train.regressor(files, place, how)["mean"]
                 print(f"{place}: {tried[rate, batch]:.4f} on validation", flush=True)
         rate, batch = max(tried, key=lambda key: tried[key])
-    facts = {"encoder_fingerprint": load_encoder("embedded").fingerprint}
     how = train.RegressorTraining(
         epochs=epochs, rate=rate, batch=batch, seeds=args.seeds, facts=facts, **settings
     )
     train.regressor(files, out, how)
     print(out, flush=True)
-
-
-def made_from(card: Path) -> str:
-    """The fingerprint of the encoder that a regressor was trained from."""
-    return str(json.loads(card.read_text("utf-8")).get("encoder_fingerprint"))
 
 
 def judged(data: Path, corpus: str) -> train.JudgedFiles:

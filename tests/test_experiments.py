@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,9 @@ def test_regressors_of_paper_004_are_trained_where_its_rows_look_for_them(
         return {"mean": how.rate * how.batch}
 
     monkeypatch.setattr(train, "regressor", note)
+    monkeypatch.setattr(
+        regressors, "load_encoder", lambda spec: types.SimpleNamespace(fingerprint=spec)
+    )
     arguments = ["regressors.py", "--data", str(tmp_path), "--work", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", arguments)
     regressors.main()
@@ -203,6 +207,15 @@ def test_regressors_of_paper_004_are_trained_where_its_rows_look_for_them(
     asked.clear()
     regressors.main()
     assert not asked, "they are there"
+    monkeypatch.setattr(sys, "argv", [*arguments, "--encoder", "xlm-mlm-100-1280"])
+    regressors.main()
+    rows_of_its_own = [
+        row for n in "23" for row in tables.rows_of("004", n) if "XLM100" in row.metric
+    ]
+    specs = {re.sub(",view=.*", "", tables.recipe(row).spec) for row in rows_of_its_own}
+    assert specs <= {f"regressor:model={folder}" for folder in asked}
+    assert {how.encoder for _, how in asked.values()} == {"xlm-mlm-100-1280"}
+    asked.clear()
     (tmp_path / "regressors/embedded/all/hyp+ref/card.json").unlink()
     (tmp_path / "regressors/embedded/all/hyp+ref").rmdir()
     monkeypatch.setattr(sys, "argv", [*arguments, "--grid", "--seeds", "1", "2"])

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-t", "--candidates", required=True, metavar="FILE", type=Path,
         help="plain lines with -n, .jsonl with a list per line, or .nbest (Moses); - is standard "
-        "input",
+        "input, of plain lines",
     )  # fmt: skip
     add("-n", type=int, metavar="N", help="candidates per segment, one after the other")
     add("-s", "--source", metavar="FILE", type=Path, help="one source per line; .jsonl has its own")

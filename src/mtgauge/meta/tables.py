@@ -128,7 +128,9 @@ def recipe(printed: Printed) -> Recipe:
     made = _recipes()[printed.paper, printed.metric]
     year, _, corpus = printed.dataset.partition("-")
     if corpus:  # paper 004: a model per corpus that it was trained on
-        made = replace(made, method=made.method.replace("CORPUS", _CORPORA.get(corpus, corpus)))
+        folder = _CORPORA.get(corpus, corpus)
+        spec, method = (text.replace("CORPUS", folder) for text in (made.spec, made.method))
+        made = replace(made, spec=spec, method=method)
     if made.spec.startswith("wordf:"):
         return replace(made, spec=f"{_WORDF[year]},{made.spec.removeprefix('wordf:')}")
     if made.spec not in ("bleu", "sentbleu"):
