@@ -154,6 +154,7 @@ def _resources(paper: str, cells: Cells) -> list[str]:
     lines = ["| missing | cells | command, once it is here |", "| --- | ---: | --- |"]
     for reason, count in wanted.most_common():
         page = sorted(where[reason])[0]
-        data = " ".join(PAGES[page].data) if page in PAGES and PAGES[page].data else "DATA"
+        known = page in PAGES and PAGES[page].data and not reason.startswith(tables.TEXTS)
+        data = " ".join(PAGES[page].data) if known else "DATA"
         lines.append(f"| {reason} | {count} | `mtgauge meta {data} --experiment {page}` |")
     return lines

@@ -13,7 +13,7 @@ from mtgauge import registry
 from mtgauge.errors import UsageError
 from mtgauge.meta import experiments, tables
 from mtgauge.meta.rows import Row
-from mtgauge.meta.study import Findings
+from mtgauge.meta.study import Findings, Plan, gather, study
 from mtgauge.report import experiment, plots
 from mtgauge.signature import Signature
 
@@ -213,6 +213,19 @@ def test_garbled_cells_have_no_value():
     ).paper
     assert [e["difference"] for e in printed] == [None]
     assert math.isfinite(row.cells["cs-en"].value)
+
+
+@pytest.mark.shared
+def test_a_table_of_scores_lacks_the_texts_too(shared):
+    """Weights alone would not fill a row where only the official scores are here."""
+    judged = gather(score_files=[shared / "wmt" / "sys19-metrics.csv"], lang=["de-en"])
+    found = study(judged, Plan(experiment="000.8", ci=False))
+    reasons = {line.printed.metric: line.reason for line in experiments.lines(found)}
+    assert reasons["BLEU"] == ""
+    assert reasons["Mover-1+M-BERT"].startswith("texts of WMT19; weights of M-BERT (")
+    found = study(judged, Plan(experiment="003.1", ci=False))
+    reasons = {line.printed.metric: line.reason for line in experiments.lines(found)}
+    assert reasons["KoBE"] == "texts of WMT19 and the entity annotations of KoBE"
 
 
 def test_a_default_stands_apart_and_a_stand_in_says_for_what():

@@ -129,15 +129,23 @@ def _line(printed: tables.Printed, found: Findings) -> Line:
     if any(name != made.method for name in ours):
         return Line(printed, ours, "", unserved, found.sampled, found.taught)
     reasons = [made.missing] if made.missing else []
+    tried = made.method if made.missing else made.spec
     if not (found.rows or found.scored):
         reasons.insert(0, tables.data_needed(printed))
-    tried = made.method if made.missing else made.spec
-    if tried in missing:
+    elif made.spec and _only_scores(found):
+        if not made.missing.startswith(tables.TEXTS):
+            reasons.insert(0, f"{tables.TEXTS}{printed.dataset[:5]}")
+    elif tried in missing:
         what = "its method on our models" if made.missing else "not run here"
         reasons.append(f"{what}: {missing[tried].rstrip('.')}")
     if not reasons:
         reasons.append("the table's language pairs in this data")
     return Line(printed, ours, "; ".join(reasons), unserved, found.sampled, found.taught)
+
+
+def _only_scores(found: Findings) -> bool:
+    texts = [item.hypotheses for item, _ in found.scored]
+    return bool(texts) and not any(texts)
 
 
 def _belongs(row: Row, printed: tables.Printed) -> bool:

@@ -55,6 +55,7 @@ BANDS = "pearson_by_DA_range"  # paper 004, Table 5: all pairs pooled, good and 
 _COMPUTED = ("pearson", "tau_wmt", BANDS)
 HIDES_SIGN = ("absolute", "sign")
 OTHER_DATA = "elsewhere"  # printed numbers of other data than the table's: none of ours is beside
+TEXTS = "texts of "  # how a reason begins that lacks a task's texts
 _JUDGED = {"WMT15": 500, "WMT16": 560, "WMT17": 560}  # judged segments per pair in the papers
 # the tokens that reproduce the printed sentBLEU; none on WMT15 (raw text!) and WMT17 (tokenised)
 _SENTBLEU = dict.fromkeys(("WMT16", "WMT18"), "sentbleu:tokenize=13a,lowercase=on")
