@@ -163,6 +163,22 @@ def test_parquet_without_a_text(tmp_path):
     assert ["is missing" in r.reason or "NUL" in r.reason for r in block.rejects] == [True, True]
 
 
+def test_parquet_of_which_nothing_can_be_used(tmp_path):
+    """Rejects as of any form, also where no record is left; a file without rows is refused."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"src": ["a", "b"], "tgt": [1, 2]}), path)
+    records, (block,) = read([path], Form("parquet"))
+    assert [r.reason for r in block.rejects] == ["the value of 'tgt' is int, not text."] * 2
+    assert block.table.num_rows == 0
+    out = io.BytesIO()
+    with writer(out, records, Form("parquet"), {"chrf": "number"}) as written:
+        written.write(block, {"chrf": []}, [])
+    assert pq.read_table(io.BytesIO(out.getvalue())).column_names == ["src", "tgt", "chrf"]
+    pq.write_table(pa.table({"src": ["a"], "tgt": ["b"]}).slice(0, 0), path)
+    with pytest.raises(InputError, match=r"a\.parquet: there are no records"):
+        read([path], Form("parquet"))
+
+
 def test_an_endless_line_does_not_fill_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LONGEST", 100)
     path = tmp_path / "a.jsonl"

@@ -232,24 +232,6 @@ def test_parquet_and_compressed(corpus):
     assert tables["e"]["id"].to_pylist() == [0, 1, 2]
 
 
-def test_parquet_of_which_nothing_can_be_used(corpus, capsys):
-    """Rejects as of any form, also where no record is left; a file without rows is refused."""
-    import pyarrow as pa
-
-    texts = {"src": ["a", "b"], "ref": ["c", "d"]}
-    pq.write_table(pa.table({**texts, "tgt": [1, 2]}), "in.parquet")
-    stream("in.parquet", "-m", "chrf", "-o", "out")
-    rejects = map(json.loads, Path("out/rejects-00000.jsonl").read_text().splitlines())
-    assert [x["reason"] for x in rejects] == ["the value of 'tgt' is int, not text."] * 2
-    assert pq.read_table("out/part-00000.parquet").num_rows == 0
-    pq.write_table(pa.table({**texts, "tgt": ["c", None]}), "in.parquet")
-    stream("in.parquet", "-m", "chrf", "-o", "some")
-    assert pq.read_table("some/part-00000.parquet")["tgt"].to_pylist() == ["c"]
-    pq.write_table(pa.table({**texts, "tgt": ["c", "d"]}).slice(0, 0), "in.parquet")
-    stream("in.parquet", "-m", "chrf", "-o", "none", code=3)
-    assert "in.parquet: there are no records" in capsys.readouterr().err
-
-
 # killed and taken up again
 
 
