@@ -24,7 +24,7 @@ from mtgauge.encode.ragged import distinct
 from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
 from mtgauge.metric import Explanation, FloatArray, Task, model_label
-from mtgauge.metrics._contextual import warn_of_language
+from mtgauge.metrics._contextual import TOLERANCE, warn_of_language
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._omission import UNIT, omissions
@@ -42,7 +42,6 @@ class Cosine(CrossLingualMetric):
     meaning = "1 plus the weighted fluency at best; compare systems of one pair only."
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     cost = "encoder"
-    tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": LM_PRESETS["default"] | REMAP_PRESET | {"lm_weight": 0.125},
         "paper2020": LM_PRESETS["paper2020"] | REMAP_PRESET | {"lm_weight": 0.1},
@@ -65,6 +64,10 @@ class Cosine(CrossLingualMetric):
         self.against, self.multi_ref = against, multi_ref
         self.unescape, self.lowercase = unescape, lowercase
         self.__dict__.update(group_values(CrossLingualOptions, shared))
+
+    @property
+    def tolerance(self) -> float:  # type: ignore[override]
+        return TOLERANCE[self.model.dtype]
 
     @property
     def needs(self) -> frozenset[str]:
@@ -153,5 +156,6 @@ class Cosine(CrossLingualMetric):
         )
 
     def versions(self) -> dict[str, str]:
-        named = {"model": model_label(self.model.name, self.model.fingerprint)}
+        model = self.model
+        named = {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
         return named | super().versions()
