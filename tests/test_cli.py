@@ -226,6 +226,7 @@ def test_line_separator_is_told_and_not_split(
     assert "U+2028" in err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_unwritable_output_prints_results_first(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
