@@ -161,8 +161,8 @@ def test_scores_of_another_precision_have_another_name(kind: str, tmp_path: Path
             assert metric.tolerance == TOLERANCE[dtype]
     assert "|dtype:float32" in names[0]
     assert "|dtype:bfloat16" in names[1]
-    assert not np.array_equal(*found)
-    np.testing.assert_allclose(*found, atol=0.05)
+    assert not np.array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[1], atol=0.05)
 
 
 def test_sentence_transformers_that_cannot_be_run_are_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hostile import HOSTILE
 from mtgauge.engine.flags import Flag, Flags
 from mtgauge.engine.inside import looked_into
 from mtgauge.engine.verdict import verdict
-from mtgauge.metric import Explanation, Finding, Link
+from mtgauge.explanation import Explanation, Finding, Link
 from mtgauge.report.page import POLICY, groups, packed, render, scores, sections
 from mtgauge.report.page.dom import el, html
 from mtgauge.report.writers import visible

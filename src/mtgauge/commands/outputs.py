@@ -48,7 +48,7 @@ def refuse_lost(args: argparse.Namespace) -> None:
         for text in _inputs(given, {*outputs, _REPLACED.get(name, "")}):
             if _same(path, text):
                 raise UsageError(
-                    f"{path} is read here, and writing would destroy it: name another file to write."
+                    f"{path} is read here, and writing would destroy it: name another output."
                 )
 
 

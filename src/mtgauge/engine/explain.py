@@ -22,7 +22,8 @@ from mtgauge.engine.local import references_per_segment, task_of
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import Explanation, Metric
+from mtgauge.explanation import Explanation
+from mtgauge.metric import Metric
 from mtgauge.metrics.kobe import Kobe
 
 EXPLAINED = 1500

@@ -28,7 +28,8 @@ from mtgauge.engine.flags import Flags
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import ENOUGH, Trust
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.paired import ALPHA, Pairwise

@@ -22,7 +22,8 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._references import MultiReference
 from mtgauge.metrics._unrelated import ReferenceFree

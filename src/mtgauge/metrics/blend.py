@@ -30,7 +30,8 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Finding, FloatArray, Metric, Task, Untranslated
+from mtgauge.explanation import Explanation, Finding
+from mtgauge.metric import FloatArray, Metric, Task, Untranslated
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range
 from mtgauge.registry import metric

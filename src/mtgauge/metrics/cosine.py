@@ -23,7 +23,8 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
 from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
-from mtgauge.metric import Explanation, FloatArray, Task, model_label
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._contextual import TOLERANCE, warn_of_language
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
 from mtgauge.metrics._language_model import LM_PRESETS

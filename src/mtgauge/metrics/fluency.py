@@ -26,7 +26,8 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Finding, FloatArray, Task, Untranslated
+from mtgauge.explanation import Explanation, Finding
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import (
     LM_PRESETS,
     OFF,

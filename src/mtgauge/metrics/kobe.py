@@ -31,6 +31,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
+from mtgauge.explanation import Explanation
 from mtgauge.knowledge.link.agreement import (
     Agreement,
     agree,
@@ -41,7 +42,7 @@ from mtgauge.knowledge.link.agreement import (
 from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
 from mtgauge.knowledge.link.concepts import CATEGORY
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._concepts import ConceptFinder, joined
 from mtgauge.metrics._entities import explain_entities
 from mtgauge.metrics._presets import PresetMetric

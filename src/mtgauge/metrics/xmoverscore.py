@@ -53,7 +53,8 @@ from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.metrics._copied import copied_share
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
 from mtgauge.metrics._idf import IdfMixin
