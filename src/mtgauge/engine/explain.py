@@ -17,7 +17,7 @@ from dataclasses import replace
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.entities import Kept, kept_by_kind
+from mtgauge.engine.entities import Kept, kept_by_kind, refuse_other
 from mtgauge.engine.local import references_per_segment, task_of
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
@@ -116,9 +116,9 @@ def _sentences(alone: Segments) -> dict[str, str]:
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> Kept:
     """Kept and all source entities by kind: figure 3 of the paper on KoBE, for one system."""
+    refuse_other(spec)
     metric = _ready(corpus, spec, lang).metric
-    if not isinstance(metric, Kobe):
-        raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
+    assert isinstance(metric, Kobe)
     (kept,) = kept_by_kind(corpus, metric, lang).values()
     return kept
 
