@@ -36,7 +36,6 @@ class Verdict:
     sentences: tuple[str, ...]
     needs_person: tuple[int, ...]
     about: str | None  # the system whose segments these are; None: of all
-    low_by: str | None  # the metric by which segments were called unusually low
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,6 @@ def verdict(result: Result) -> Verdict:
         (*more, _work(result, len(marked), about)),
         tuple(marked),
         about,
-        None if metric is None else metric.spec,
     )
 
 
