@@ -47,6 +47,7 @@ The second is for metrics that read the source (unrelated: and no reference). Th
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections import Counter
 from collections.abc import Iterable
@@ -284,6 +285,17 @@ class Metric:
 
     def explain(self, segment: Segments) -> Explanation:
         raise UsageError(f"{self.name} has no explanation to show.")
+
+    def explained(self, segment: Segments) -> Explanation:
+        """`explain`, but of an empty translation that has the worst score no more than that."""
+        if not is_blank(segment.hypotheses[0]):
+            return self.explain(segment)
+        if self.worst_row is None:
+            with contextlib.suppress(UsageError):  # it has nothing to say
+                return self.explain(segment)
+        score = float(self.segment_score(self.filled_rows(segment))[0])
+        remark = "There is no translation: that has the worst score."
+        return Explanation(self.name, score, remarks=(remark,))
 
     # what follows is derived from the parameters and need not be written again
 

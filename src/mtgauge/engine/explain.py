@@ -69,7 +69,7 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
     alone = metric.cut(alone)
     short, longer = alone.cut(EXPLAINED)
-    found = _explained(metric, short)
+    found = metric.explained(short)
     found = replace(found, sentences=_sentences(short), meaning=metric.meaning)
     if longer:
         score = float(metric.segment_score(metric.filled_rows(alone))[0])
@@ -90,18 +90,6 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
         remarks=(remark, *found.remarks),
         unit=found.unit if found.findings else "",
     )
-
-
-def _explained(metric: Metric, alone: Segments) -> Explanation:
-    """What the metric says; of an empty translation many have nothing to say."""
-    try:
-        return metric.explain(alone)
-    except UsageError:
-        if not checks.is_blank(alone.hypotheses[0]):
-            raise
-    score = float(metric.segment_score(metric.filled_rows(alone))[0])
-    remark = "There is no translation: that has the worst score."
-    return Explanation(metric.name, score, (), (), remarks=(remark,))
 
 
 def _sentences(alone: Segments) -> dict[str, str]:

@@ -189,7 +189,7 @@ class Blend(ReferenceFree):
             findings=tuple(sorted(findings, key=lambda finding: -finding.cost)),
             unit="taken off",
             remarks=("A component that takes off less than 0 adds so much to the score.",),
-            parts=tuple(part.explain(alone) for part in self._parts() if _explains(part)),
+            parts=tuple(part.explained(alone) for part in self._parts() if _explains(part)),
         )
 
     def _mean(self, scores: FloatArray) -> FloatArray:
