@@ -134,7 +134,7 @@ class TrainedMetric(ReferenceFree):
                 for (view, value), n in Counter(answers).items()
             )
             remarks.append(f"The z-score is the mean of these answers: {told}.")
-        score = facts["0 to 100"] if self.scale == "100" else z
+        score = z if self.scale == "z" else float(self.calibrate(np.array([z]))[0])
         findings, remark = omissions(self, alone)
         return Explanation(
             self.name,
