@@ -48,13 +48,13 @@ def test_below_six_segments_there_is_no_test_and_a_reason(
     result = mtgauge.score(systems, references=["the dog"], metrics=["chrf"])
     assert result["chrf"]["b"].versus is None
     assert result.untested is not None
-    assert "1 are too few" in result.untested
+    assert "1 segment is too few" in result.untested
     for name, texts in {**systems, "ref": ["the dog"]}.items():
         (tmp_path / f"{name}.txt").write_text(texts[0] + "\n")
     where = [str(tmp_path / f"{x}.txt") for x in ("a", "b", "ref")]
     assert main(["score", "-t", *where[:2], "-r", where[2], "-m", "chrf", "--quiet"]) == 0
     out = capsys.readouterr().out
-    assert "no test: 1 are too few" in out
+    assert "no test: 1 segment is too few" in out
     assert "*" not in out
 
 
