@@ -81,31 +81,17 @@ class Kobe(PresetMetric):
         },
     }
 
-    def __init__(
-        self,
-        kb: Annotated[str, _HAS_BASE] = "embedded",
-        against: Literal["source", "reference"] = "source",
-        measure: Literal["recall", "precision", "f1"] = "recall",
-        preset: Literal["default", "paper"] = "default",
-        numbers: Annotated[bool | None, _HAS_BASE] = None,
-        names: Annotated[bool | None, _HAS_BASE] = None,
-        concepts: Annotated[bool | None, _HAS_BASE] = None,
-        untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
-        filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
-        annotations: str | None = None,
-        weights: tuple[str, ...] = (),
-    ) -> None:
-        self.kb = kb
-        self.against = against
-        self.measure = measure
-        self.preset = preset
-        self.numbers = numbers
-        self.names = names
-        self.concepts = concepts
-        self.untranslated = untranslated
-        self.filter_language = filter_language
-        self.annotations = annotations
-        self.weights = weights
+    kb: Annotated[str, _HAS_BASE] = "embedded"
+    against: Literal["source", "reference"] = "source"
+    measure: Literal["recall", "precision", "f1"] = "recall"
+    preset: Literal["default", "paper"] = "default"
+    numbers: Annotated[bool | None, _HAS_BASE] = None
+    names: Annotated[bool | None, _HAS_BASE] = None
+    concepts: Annotated[bool | None, _HAS_BASE] = None
+    untranslated: Annotated[Untranslated | None, When("against", "source")] = None
+    filter_language: Annotated[bool | None, When("untranslated", "keep")] = None
+    annotations: str | None = None
+    weights: tuple[str, ...] = ()
 
     def check(self) -> None:
         super().check()
