@@ -22,9 +22,8 @@ To add a metric, write one file in `mtgauge/metrics`:
 
 Options are fields of the class: the signature, the command-line options, copies and the
 documentation are read from them. One may declare its range and when it applies
-(`mtgauge.options`). A metric that takes a group of options which others have too writes an
-`__init__`, which stores its parameters under their own names and does nothing else. Models load on
-first use, and heavy imports (onnxruntime, torch) stay inside methods.
+(`mtgauge.options`). Models load on first use, and heavy imports (onnxruntime, torch) stay inside
+methods.
 
 A metric is settled before it scores: `resolve(task)` gets the sides and languages of a run and
 returns a new metric in which every `auto` has its value. After that nothing about it changes, and

@@ -15,7 +15,7 @@ Limits: a sentence vector does not see small faults; word order hardly moves a m
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -26,12 +26,12 @@ from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_enco
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._contextual import TOLERANCE, warn_of_language
-from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._presets import Case, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
-from mtgauge.options import When, group_values
+from mtgauge.options import When
 from mtgauge.registry import metric
 
 WINDOW = 4096  # texts
@@ -50,21 +50,13 @@ class Cosine(CrossLingualMetric):
         | {"remap": "none", "remap_side": "both", "remap_form": "cosine", "lm_weight": 0.1},
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "paper2020", "printed2020"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        against: Literal["source", "reference"] = "source",
-        multi_ref: Annotated[MultiReference, When("against", "reference")] = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-        **shared: Unpack[CrossLingualOptions],
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.against, self.multi_ref = against, multi_ref
-        self.unescape, self.lowercase = unescape, lowercase
-        self.__dict__.update(group_values(CrossLingualOptions, shared))
+    preset: Literal["default", "paper2020", "printed2020"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    against: Literal["source", "reference"] = "source"
+    multi_ref: Annotated[MultiReference, When("against", "reference")] = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
     @property
     def tolerance(self) -> float:  # type: ignore[override]
