@@ -48,7 +48,7 @@ def test_below_six_segments_there_is_no_test_and_a_reason(
     result = mtgauge.score(systems, references=["the dog"], metrics=["chrf"])
     assert result["chrf"]["b"].versus is None
     assert result.untested is not None
-    assert "1 are too few" in result.untested
+    assert "1 segment is too few" in result.untested
     for name, texts in {**systems, "ref": ["the dog"]}.items():
         (tmp_path / f"{name}.txt").write_text(texts[0] + "\n")
     where = [str(tmp_path / f"{x}.txt") for x in ("a", "b", "ref")]
@@ -145,3 +145,16 @@ def test_kobe_uses_the_defined_resamples() -> None:
     assert ci is not None
     assert np.isfinite(ci).all()
     assert found.notes["undefined resamples"] > 0
+
+
+def test_one_segment_with_a_score_has_no_interval() -> None:
+    sources = ["Angela Merkel besuchte Paris."] + ["Es regnet."] * 7
+    texts = ["Angela Merkel visited Paris."] + ["It rains."] * 7
+    found = mtgauge.score(texts, sources=sources, metrics=["kobe"], lang="de-en")
+    ci = found["kobe"]["system"].ci
+    assert ci is not None
+    assert np.isnan(ci).all()
+    assert "±" not in str(found).splitlines()[2]
+    none = mtgauge.score(texts[1:], sources=sources[1:], metrics=["kobe"], lang="de-en")
+    assert str(none).splitlines()[2].split() == ["system", "undefined"]
+    assert "undefined resamples" not in none["kobe"].notes

@@ -87,8 +87,10 @@ def summarise(
             dict(metric.notes),
             tests=None if tests is None else tests[j],
         )
-        if resampled is not None and (lost := int(np.isnan(resampled[j]).any(axis=1).sum())):
-            result.notes["undefined resamples"] = lost
+        if resampled is not None:
+            lost = int(np.isnan(resampled[j]).any(axis=1).sum())
+            if 0 < lost < len(resampled[j]):
+                result.notes["undefined resamples"] = lost
         found[spec] = result
     return found
 
@@ -103,6 +105,8 @@ def _systems(
     higher_is_better: bool,
 ) -> dict[str, SystemScore]:
     intervals = None if resampled is None else bootstrap.interval(resampled)
+    if intervals is not None:  # one segment with a score is drawn again and again: no interval
+        intervals[(~np.isnan(by_segment)).sum(axis=1) < 2] = np.nan
     several = tests is not None and len(names) > 2
     ranks = tests.ranks(real, higher_is_better) if tests is not None and several else None
     base = list(names).index(baseline)

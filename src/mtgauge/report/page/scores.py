@@ -87,8 +87,8 @@ def _cell(metric: MetricResult, name: str) -> list[str | Element]:
     system = metric[name]
     form = f".{decimals(metric)}f"
     cell: list[str | Element] = [fixed(system.score, form, "undefined")]
-    if system.ci is not None:
-        half = fixed((system.ci[1] - system.ci[0]) / 2, form, "?")
+    if system.ci is not None and all(map(math.isfinite, system.ci)):
+        half = format((system.ci[1] - system.ci[0]) / 2, form)
         cell.append(el("small", {"class": "quiet"}, f" ±{half}"))
     if system.versus is not None and system.versus.significant:
         cell.append(" ★")
