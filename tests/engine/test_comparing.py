@@ -54,7 +54,7 @@ def test_below_six_segments_there_is_no_test_and_a_reason(
     where = [str(tmp_path / f"{x}.txt") for x in ("a", "b", "ref")]
     assert main(["score", "-t", *where[:2], "-r", where[2], "-m", "chrf", "--quiet"]) == 0
     out = capsys.readouterr().out
-    assert "no test: 1 are too few" in out
+    assert "no test: 1 segment is too few" in out
     assert "*" not in out
 
 
