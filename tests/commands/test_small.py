@@ -50,6 +50,15 @@ def test_options_say_when_they_apply(run) -> None:
     assert "not with view=hyp+src" in " ".join(run("metrics regressor").out.split())
 
 
+def test_metrics_tells_what_a_metric_needs_and_where_scores_lie(run) -> None:
+    regressor = run("metrics regressor").out
+    assert "source, reference or both" in regressor
+    assert "unbounded; higher is better" in regressor
+    assert "neither source nor reference" in run("metrics fluency").out
+    assert "0 or more; lower is better" in run("metrics ter").out
+    assert "\nregressor         src/ref  high" in run("metrics").out
+
+
 def test_an_unknown_metric(run) -> None:
     done = run("metrics blue")
     assert done.code == 2

@@ -98,14 +98,14 @@ def test_undefined_scores_are_left_out_and_counted():
     (row,), _ = evaluate(_bare([1, 2, 3, 4, 9]), [_scores([1, 2, 3, 4, np.nan])])
     assert row.n == 4
     assert row.values["pearson"] == pytest.approx(1.0)
-    assert "1 judged translations have no score, left out" in row.outcomes
+    assert "1 judged translation has no score, left out" in row.outcomes
 
 
 def test_two_systems_and_missing_systems_have_names():
     data = _bare([], system_human={"a": 1.0, "b": 2.0, "c": 3.0})
     (row,), _ = evaluate(data, [_scores([], systems={"a": 1.0, "b": 2.0, "z": 0.0})], "system")
-    assert "1 systems not judged, left out" in row.outcomes
-    assert "1 judged systems have no score, left out" in row.outcomes
+    assert "1 system not judged, left out" in row.outcomes
+    assert "1 judged system has no score, left out" in row.outcomes
     assert any(text.startswith("2 systems: a correlation needs three") for text in row.outcomes)
     assert np.isnan(row.values["pearson"])
     assert row.values["pairwise_accuracy"] == 1.0

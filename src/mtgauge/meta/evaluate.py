@@ -79,7 +79,7 @@ def _served(
     else:
         human, tables = judgements.human, np.array([s.segments for s in scores])
         unjudged = int(np.isnan(human).sum())
-        outcomes = [f"{unjudged} translations not judged, left out"] if unjudged else []
+        outcomes = [f"{_number(unjudged, 'translation')} not judged, left out"] if unjudged else []
     judged = ~np.isnan(human)
     drawn = _Draws(human, tables, judged, level, resamples, seed)
     pairs = _better_worse(judgements) if level == "segment" else np.empty((0, 2), dtype=np.int64)
@@ -167,23 +167,30 @@ def _system_points(
         outcomes.append("human score of a system: the mean of its judged segments")
     unjudged = {s for item in scores for s in item.systems} - set(human)
     if unjudged:
-        outcomes.append(f"{len(unjudged)} systems not judged, left out")
+        outcomes.append(f"{_number(len(unjudged), 'system')} not judged, left out")
     names = list(human)
     tables = [[item.systems.get(system, np.nan) for system in names] for item in scores]
     return np.array(list(human.values())), np.array(tables, dtype=np.float64), outcomes
 
 
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def _outcomes(
     column: FloatArray, human: FloatArray, judged: np.ndarray, mask: np.ndarray, level: Level
 ) -> list[str]:
-    what = "systems" if level == "system" else "translations"
+    what = "system" if level == "system" else "translation"
     found = []
     unscored = int((judged & np.isnan(column)).sum())
     if unscored:
-        found.append(f"{unscored} judged {what} have no score, left out")
+        verb = "has" if unscored == 1 else "have"
+        found.append(f"{_number(unscored, f'judged {what}')} {verb} no score, left out")
     n = int(mask.sum())
     if n < 3:
-        found.append(f"{n} {what}: a correlation needs three (two points always lie on a line)")
+        found.append(
+            f"{_number(n, what)}: a correlation needs three (two points always lie on a line)"
+        )
     elif correlation.is_constant(column[mask]):
         found.append("constant scores: no correlation")
     elif correlation.is_constant(human[mask]):
