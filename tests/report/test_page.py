@@ -339,3 +339,9 @@ def test_bars_begin_at_zero_and_say_what_they_measure() -> None:
     assert "By kind of name or number in the source: kept (%)" in page
     widths = {float(x) for x in re.findall(r'width="([0-9.]+)%" height="6"', page)}
     assert widths & {50.5}, "half of them kept is half a bar"
+
+
+def test_without_a_language_pair_the_verdict_says_what_is_missing() -> None:
+    texts = {"a": ["the dog sleeps there"] * 9, "b": ["no"] * 9}
+    said = verdict(mtgauge.score(texts, references=["the dog sleeps here"] * 9, metrics=["chrf"]))
+    assert "can be told if the language pair is given." in " ".join(said.sentences)

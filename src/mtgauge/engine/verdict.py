@@ -214,8 +214,9 @@ def _would_notice(result: Result, best: str) -> list[str]:
     specs = preferences(result, best, other).mine
     metric = most_trusted(result, [spec for spec in specs if result[spec].knows_people])
     if metric is None:
-        where = result.lang or "an unnamed language pair"
-        return [f"Whether people would notice is not known for these metrics and {where}."]
+        if result.lang is None:
+            return ["Whether people would notice can be told if the language pair is given."]
+        return [f"Whether people would notice is not known for these metrics and {result.lang}."]
     found = metric.agreement(best, other)
     if found is None:
         return [f"Whether people would notice takes {ENOUGH} segments or more to say."]
