@@ -12,6 +12,7 @@ import pytest
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.engine import places
+from mtgauge.engine.explain import explain_alone
 from mtgauge.engine.local import score
 from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.ready import make_ready
@@ -159,6 +160,16 @@ def test_all_systems_at_once_equals_one_by_one(metric: Metric) -> None:
 def test_empty_hypothesis_gets_the_worst(metric: Metric) -> None:
     (found,) = segment_scores(metric, Segments([""], SOURCES[:1], REFERENCES[:1], "de-en"))
     assert found == pytest.approx(metric.worst)
+
+
+def test_an_explanation_has_the_score_of_a_run(metric: Metric) -> None:
+    texts = [GOOD[0], SOURCES[1], ""]  # a good one, a copy, nothing
+    batch = Segments(texts, SOURCES[:3], REFERENCES[:3], "de-en")
+    scores = segment_scores(metric, batch)
+    for i, score_of_run in enumerate(scores):
+        alone = Segments([texts[i]], [SOURCES[i]], [REFERENCES[i]], "de-en")
+        found = explain_alone(metric, alone)
+        assert found.score == pytest.approx(score_of_run, abs=1e-4, nan_ok=True), texts[i]
 
 
 def test_odd_texts_do_not_break_it(metric: Metric) -> None:

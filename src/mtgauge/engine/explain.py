@@ -11,6 +11,8 @@ the score is that of the whole.
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -92,13 +94,17 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
 
 
 def _explained(metric: Metric, alone: Segments) -> Explanation:
-    """What the metric says; of an empty translation many have nothing to say."""
-    try:
+    """What the metric says; of an empty translation, only if it is about the score of a run.
+
+    Many have nothing to say of it, and a network would rate it as it would a text.
+    """
+    if not checks.is_blank(alone.hypotheses[0]):
         return metric.explain(alone)
-    except UsageError:
-        if not checks.is_blank(alone.hypotheses[0]):
-            raise
     score = float(metric.segment_score(metric.filled_rows(alone))[0])
+    with contextlib.suppress(UsageError):
+        found = metric.explain(alone)
+        if math.isclose(found.score, score, abs_tol=1e-6) or math.isnan(score):
+            return found
     remark = "There is no translation: that has the worst score."
     return Explanation(metric.name, score, (), (), remarks=(remark,))
 
