@@ -167,4 +167,4 @@ def test_one_segment_is_too_few_for_a_test(run, tmp_path: Path) -> None:
     for name in ("a", "b", "r"):
         (tmp_path / f"one-{name}.txt").write_text(f"The {name} train.\n")
     out = run("score -t one-a.txt one-b.txt -r one-r.txt -m chrf --quiet").out
-    assert "no test: 1 segment is too few for a test" in out
+    assert "no test: 1 segment is too few: below 6" in out

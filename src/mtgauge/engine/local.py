@@ -205,7 +205,7 @@ def _untested(
         return None
     unit = "segment" if documents is None else "document"
     few = f"{units} {unit} is" if units == 1 else f"{units} {unit}s are"
-    return f"{few} too few for a test: below {FEWEST} no difference can reach p < 0.05."
+    return f"{few} too few: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:

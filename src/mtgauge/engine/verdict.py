@@ -59,11 +59,13 @@ def verdict(result: Result) -> Verdict:
     metric = most_trusted(result, [m.spec for m in served(result)])
     marked = needs_person(result, best, metric)
     about = best if best is not None else names[0] if len(names) == 1 else None
-    headline, *more = _comparison(result, best)
+    headline, *more = (*_comparison(result, best), _work(result, len(marked), about))
+    if len(names) == 1 and result.texts is not None:  # there is no better system, but there is work
+        headline, more = more[0], [headline]
     return Verdict(
         best,
         headline,
-        (*more, _work(result, len(marked), about)),
+        tuple(more),
         tuple(marked),
         about,
         None if metric is None else metric.spec,
