@@ -94,6 +94,16 @@ def test_odd_cases_have_names_and_no_number(human, values, outcome):
     json.dumps(Findings("segment", [row]).to_dict(), allow_nan=False)
 
 
+def test_few_points_have_no_interval():
+    human, values = [1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]
+    (row,), _ = evaluate(_bare(human), [_scores(values)])
+    assert row.intervals.keys() >= {"pearson", "spearman", "kendall"}
+    (row,), _ = evaluate(_bare(human[:5]), [_scores(values[:5])])
+    assert row.intervals == {}
+    assert "5 points are too few for an interval" in row.outcomes
+    assert row.draws.keys() >= {"pearson"}, "averages need them"
+
+
 def test_undefined_scores_are_left_out_and_counted():
     (row,), _ = evaluate(_bare([1, 2, 3, 4, 9]), [_scores([1, 2, 3, 4, np.nan])])
     assert row.n == 4

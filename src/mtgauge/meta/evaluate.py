@@ -6,7 +6,8 @@
 
 Correlations keep their sign. Every odd case has a name in `Row.outcomes`, and its number is NaN,
 never 0: constant scores, fewer than three systems, undefined scores, translations that nobody
-judged, judged translations that were not scored.
+judged, judged translations that were not scored. Below six points a resample holds the same two or
+three again and again and lies on a line: there is no interval.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mtgauge.meta.scoring import Level, Scores
 from mtgauge.stats import correlation, correlation_bootstrap
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray
+from mtgauge.stats.paired import FEWEST
 
 
 def evaluate(
@@ -91,6 +93,9 @@ def _served(
         if not judged.any() and len(pairs):
             named = ["only better/worse pairs were judged: no correlation with scores"]
         values, samples = drawn.of(j)
+        n = int(mask.sum())
+        if resamples and 3 <= n < FEWEST:
+            named = [*named, f"{n} points are too few for an interval"]
         agreed = _accuracies(judgements, item, column, human, level)
         sizes = {name: found.pairs for name, found in agreed.items()}
         values |= {name: found.value for name, found in agreed.items()}
@@ -100,14 +105,15 @@ def _served(
             values["tau_wmt"] = float(correlation.tau_wmt(column, known))
             draws = correlation_bootstrap.resampled_tau_wmt(column, known, resamples, seed)
             samples["tau_wmt"] = draws[:, 0]
+        firm = {name: s for name, s in samples.items() if n >= FEWEST or name == "tau_wmt"}
         rows.append(
             _row(
                 judgements,
                 item,
                 level,
-                n=int(mask.sum()),
+                n=n,
                 values=values,
-                intervals=intervals(samples),
+                intervals=intervals(firm),
                 chance={name: found.chance for name, found in agreed.items()},
                 pairs=sizes,
                 outcomes=tuple(named),
