@@ -345,3 +345,13 @@ def test_without_a_language_pair_the_verdict_says_what_is_missing() -> None:
     texts = {"a": ["the dog sleeps there"] * 9, "b": ["no"] * 9}
     said = verdict(mtgauge.score(texts, references=["the dog sleeps here"] * 9, metrics=["chrf"]))
     assert "can be told if the language pair is given." in " ".join(said.sentences)
+
+
+def test_a_matrix_of_many_systems_has_more_room() -> None:
+    texts = {name: ["the dog sleeps there", "no"] * 6 for name in "abc"}
+    three = mtgauge.score(texts, references=["the dog sleeps here", "yes"] * 6, metrics=["chrf"])
+    two = mtgauge.score(
+        {"a": texts["a"], "b": texts["b"]}, references=["a dog", "yes"] * 6, metrics=["chrf"]
+    )
+    assert "panels narrow" not in html(scores.tests(three))
+    assert "panels narrow" in html(scores.tests(two))

@@ -255,7 +255,11 @@ def tests(result: Result) -> Element | None:
             f"more than chance (p < {ALPHA}, paired randomisation, Holm's correction over all "
             "pairs)? The small number is p; = is no sure difference.",
         ),
-        el("div", {"class": "panels narrow"}, [_matrix(result, metric) for metric in tested]),
+        el(
+            "div",
+            {"class": "panels" if len(result.systems) > 2 else "panels narrow"},
+            [_matrix(result, metric) for metric in tested],
+        ),
     )
 
 
