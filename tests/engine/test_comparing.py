@@ -73,6 +73,15 @@ def test_documents_widen_the_interval(tmp_path: Path) -> None:
         mtgauge.score(mixed, references=good, metrics=["chrf"], documents=documents[:-1])
 
 
+def test_a_few_documents_have_no_interval() -> None:
+    good = sentences(60, 0, 0)
+    for number, told in ((5, "5 documents are too few for intervals"), (6, "")):
+        documents = [f"doc{i % number}" for i in range(60)]
+        found = mtgauge.score(good, references=good, metrics=["chrf"], documents=documents)
+        assert (found["chrf"]["system"].ci is None) == (number == 5)
+        assert told in " ".join(found.warnings)
+
+
 def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
     good, bad = sentences(12, 0, 0), sentences(12, 0.3, 1)
     rows = [f"{g}\t{b}\td{i // 2}" for i, (g, b) in enumerate(zip(good, bad, strict=True))]

@@ -60,7 +60,8 @@ def summarise(
         grouped = [bootstrap.by_document(rows, mine) for rows in kept]
         kept, sizes = [rows for rows, _ in grouped], grouped[0][1]
     resampled = tests = None
-    if how.ci and kept[0].shape[1] > 1:  # one segment is drawn again and again: no interval
+    # one segment is drawn again and again, of a few documents the same: no interval
+    if how.ci and kept[0].shape[1] > (1 if documents is None else paired.FEWEST - 1):
         resampled = bootstrap.resampled_scores(objects, kept, seed=how.seed, sizes=sizes)
         if len(names) > 1:
             tests = paired.compare_all(objects, kept, resampled, how.seed, sizes)
