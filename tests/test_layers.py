@@ -36,10 +36,10 @@ def imported(file: Path) -> Iterator[tuple[int, str]]:
 
 def may_import(importer: str, module: str) -> bool:
     target = module.split(".")[0]
-    if importer in ROOT:
-        return target in (*ROOT, "data", "text")
-    is_left = RANK.get(target, len(RANK)) < RANK[importer]
     # "" is the package itself: its public names, which are looked up when they are used
+    if importer in ROOT:
+        return target in (*ROOT, "data", "text", "")
+    is_left = RANK.get(target, len(RANK)) < RANK[importer]
     return target in (importer, *ROOT, "", "__version__") or is_left
 
 

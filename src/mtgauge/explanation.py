@@ -73,6 +73,15 @@ class Explanation:
     sentences: dict[str, str] = field(default_factory=dict)
     meaning: str = ""
 
+    def __str__(self) -> str:
+        """The text of `mtgauge explain`, which is made in report/."""
+        import mtgauge
+
+        return str(mtgauge.public("show")(self, "terminal"))
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.metric} {self.score:.4f}; print() shows it>"
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "metric": self.metric,

@@ -73,6 +73,15 @@ def test_documents_widen_the_interval(tmp_path: Path) -> None:
         mtgauge.score(mixed, references=good, metrics=["chrf"], documents=documents[:-1])
 
 
+def test_a_few_documents_have_no_interval() -> None:
+    good = sentences(60, 0, 0)
+    for number, told in ((5, "5 documents are too few for intervals"), (6, "")):
+        documents = [f"doc{i % number}" for i in range(60)]
+        found = mtgauge.score(good, references=good, metrics=["chrf"], documents=documents)
+        assert (found["chrf"]["system"].ci is None) == (number == 5)
+        assert told in " ".join(found.warnings)
+
+
 def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
     good, bad = sentences(12, 0, 0), sentences(12, 0.3, 1)
     rows = [f"{g}\t{b}\td{i // 2}" for i, (g, b) in enumerate(zip(good, bad, strict=True))]
@@ -145,3 +154,16 @@ def test_kobe_uses_the_defined_resamples() -> None:
     assert ci is not None
     assert np.isfinite(ci).all()
     assert found.notes["undefined resamples"] > 0
+
+
+def test_one_segment_with_a_score_has_no_interval() -> None:
+    sources = ["Angela Merkel besuchte Paris."] + ["Es regnet."] * 7
+    texts = ["Angela Merkel visited Paris."] + ["It rains."] * 7
+    found = mtgauge.score(texts, sources=sources, metrics=["kobe"], lang="de-en")
+    ci = found["kobe"]["system"].ci
+    assert ci is not None
+    assert np.isnan(ci).all()
+    assert "±" not in str(found).splitlines()[2]
+    none = mtgauge.score(texts[1:], sources=sources[1:], metrics=["kobe"], lang="de-en")
+    assert str(none).splitlines()[2].split() == ["system", "undefined"]
+    assert "undefined resamples" not in none["kobe"].notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 
@@ -142,3 +143,10 @@ def test_numbers_that_cannot_train_are_refused(
     line = f"train ruse --train no.tsv --dev-share 0.1 --out {tmp_path / 'm'} --{option} {value}"
     assert main(line.split()) == 2
     assert f"--{option} {value}: must be" in capsys.readouterr().err
+
+
+def test_torch_does_not_warn_of_what_users_cannot_change(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TORCH_CPP_LOG_LEVEL", "INFO")
+    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # so that it is put back
+    assert main(["train", "esim", "--train", "none.tsv", "--out", str(tmp_path / "m")]) != 0
+    assert os.environ["TORCH_CPP_LOG_LEVEL"] == "ERROR"

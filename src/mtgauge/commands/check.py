@@ -23,7 +23,7 @@ from mtgauge.engine.limits import GateSettings
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
-from mtgauge.errors import UsageError
+from mtgauge.errors import InputError, UsageError
 from mtgauge.report.gate import junit, markdown, terminal
 from mtgauge.report.table import render
 
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     take_test_set(args)
     if args.translations is None:
         raise UsageError("Which translations? Give -t FILE.")
-    last = None if settings.against is None else stored.read(Path(settings.against))
+    last = None if settings.against is None else _stored(Path(settings.against))
     how = Comparing(not args.no_ci, args.seed, args.baseline if last is None else None)
     with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
         kinds = _kinds(settings, corpus, args.lang)
@@ -100,6 +100,17 @@ def run(args: argparse.Namespace) -> int:
             tell("warning", message)
     _write(args, settings, decision, result)
     return CLOSED if decision.closed else 0
+
+
+def _stored(path: Path) -> Result:
+    """The stored run; before the first one there is none."""
+    if not path.exists():
+        raise InputError(
+            "there is no stored run to compare with",
+            file=path,
+            remedy=f"Write the first one with: mtgauge score ... --json {path}.",
+        )
+    return stored.read(path)
 
 
 def _settings(args: argparse.Namespace) -> GateSettings:
@@ -149,6 +160,8 @@ def _score(
     theirs = brought(args, corpus)
     specs = [spec for spec in settings.specs if spec not in {one.name for one in theirs}]
     limits.refuse_impossible(settings, specs)
+    for message in () if args.quiet else limits.on_another_scale(settings, specs):
+        tell("warning", message)
     if not (specs or theirs):  # warnings alone
         names = tuple(corpus.systems)
         length = sum(len(chunk) for chunk in corpus.chunks(SHARD))

@@ -123,6 +123,15 @@ def refuse_impossible(settings: GateSettings, specs: Collection[str]) -> None:
             )
 
 
+def on_another_scale(settings: GateSettings, specs: Collection[str]) -> list[str]:
+    """Limits of 1 or less where scores go to 100: a share was meant, and nothing would fail."""
+    return [
+        f"fail-below {spec}={limit:g}: {spec} goes from 0 to 100, so {100 * limit:g} may be meant."
+        for spec, limit in settings.fail_below.items()
+        if 0 < limit <= 1 and spec in specs and registry.load(spec).bounds == (0, 100)
+    ]
+
+
 def parse_warnings(items: Sequence[str], flag: str) -> dict[str, Allowed]:
     """`NAME`, `NAME=NUMBER` or `NAME=SHARE%`, also several with commas between them.
 

@@ -193,6 +193,10 @@ def score_corpus(
     if beside is not None:
         result = beside.meanwhile(result)
     warnings = tuple(watch.messages(unescaped=unescape))
+    units = FEWEST if documents is None else len(set(documents))
+    if how.ci and units < FEWEST:
+        noun = "document is" if units == 1 else "documents are"
+        warnings += (f"{units} {noun} too few for intervals: {FEWEST} or more are wanted.",)
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
 
