@@ -10,6 +10,7 @@ from __future__ import annotations
 import mtgauge
 from mtgauge.engine.demo import example
 from mtgauge.engine.ready import make_ready
+from mtgauge.explanation import Explanation
 from mtgauge.metric import Task
 from mtgauge.report.writers import draw
 
@@ -103,7 +104,7 @@ def _batch(text: str) -> mtgauge.Segments:
     return mtgauge.Segments([text], references=[(REFERENCE,)], lang="de-en")
 
 
-def _explained(spec: str, text: str) -> mtgauge.metric.Explanation:
+def _explained(spec: str, text: str) -> Explanation:
     metric = mtgauge.load(spec)
     if metric.needs_corpus:
         (chunk,) = example("de-en").chunks(1000)
@@ -111,6 +112,6 @@ def _explained(spec: str, text: str) -> mtgauge.metric.Explanation:
     return metric.explain(_batch(text))
 
 
-def _distance(one: mtgauge.metric.Explanation) -> float:
+def _distance(one: Explanation) -> float:
     assert one.matrix is not None
     return float(one.matrix[one.left.index(LAST[0]), one.right.index(LAST[1])])

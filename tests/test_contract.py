@@ -12,6 +12,7 @@ import pytest
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.engine import places
+from mtgauge.engine.explain import explain_alone
 from mtgauge.engine.local import score
 from mtgauge.engine.places import Place, Where, open_place
 from mtgauge.engine.ready import make_ready
@@ -159,6 +160,15 @@ def test_all_systems_at_once_equals_one_by_one(metric: Metric) -> None:
 def test_empty_hypothesis_gets_the_worst(metric: Metric) -> None:
     (found,) = segment_scores(metric, Segments([""], SOURCES[:1], REFERENCES[:1], "de-en"))
     assert found == pytest.approx(metric.worst)
+
+
+def test_an_explanation_has_the_score_of_the_run(metric: Metric) -> None:
+    copied = Segments(SOURCES[:1], SOURCES[:1], REFERENCES[:1], "de-en")
+    for batch in (*(BOTH.take([i]) for i in range(len(BOTH))), copied):
+        found = explain_alone(metric, batch)
+        assert found.score == pytest.approx(
+            segment_scores(metric, batch)[0], abs=1e-6 + metric.tolerance, nan_ok=True
+        )
 
 
 def test_odd_texts_do_not_break_it(metric: Metric) -> None:

@@ -13,7 +13,7 @@ from importlib import resources
 from fastapi.testclient import TestClient
 
 from mtgauge.serve.app import create
-from mtgauge.serve.settings import Limits, Settings
+from mtgauge.serve.settings import Limits, ServerSettings
 
 EXAMPLE = (resources.files("mtgauge") / "data" / "example" / "de-en.tsv").read_bytes()
 HOME = "http://127.0.0.1"
@@ -28,7 +28,7 @@ def columns():
 
 def server(folder, **limits):
     """A client of an application that keeps its runs in the folder; use it in a `with` block."""
-    settings = Settings(state=folder, limits=Limits(**limits))
+    settings = ServerSettings(state=folder, limits=Limits(**limits))
     return TestClient(create(settings), base_url=HOME)
 
 

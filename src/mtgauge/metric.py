@@ -22,9 +22,8 @@ To add a metric, write one file in `mtgauge/metrics`:
 
 Options are fields of the class: the signature, the command-line options, copies and the
 documentation are read from them. One may declare its range and when it applies
-(`mtgauge.options`). A metric that takes a group of options which others have too writes an
-`__init__`, which stores its parameters under their own names and does nothing else. Models load on
-first use, and heavy imports (onnxruntime, torch) stay inside methods.
+(`mtgauge.options`). Models load on first use, and heavy imports (onnxruntime, torch) stay inside
+methods.
 
 A metric is settled before it scores: `resolve(task)` gets the sides and languages of a run and
 returns a new metric in which every `auto` has its value. After that nothing about it changes, and
@@ -47,10 +46,11 @@ The second is for metrics that read the source (unrelated: and no reference). Th
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -61,6 +61,7 @@ from mtgauge.data.checks import is_blank, language_pair
 from mtgauge.data.codes import bases
 from mtgauge.data.segments import Segments
 from mtgauge.errors import LanguageError, UsageError
+from mtgauge.explanation import Explanation
 from mtgauge.options import declared
 
 FloatArray = NDArray[np.float64]
@@ -96,90 +97,6 @@ class Task:
     @property
     def target_lang(self) -> str | None:
         return bases(self.lang)[1]
-
-
-@dataclass(frozen=True)
-class Link:
-    """`left[i]` sent `weight` to `right[j]`; `cost` is the distance, or 1 - similarity."""
-
-    i: int
-    j: int
-    weight: float
-    cost: float
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a score lost by, or that a reader should know.
-
-    `what` names it ("replaced", "missing", "lost"); `text` stands in the translation, `other` on
-    the side that it was compared with; `cost` is in the explanation's `unit`; `at` and `other_at`
-    are their characters in those texts, where they are known.
-    """
-
-    what: str
-    text: str = ""
-    other: str = ""
-    cost: float = 0.0
-    at: tuple[int, int] | None = None
-    other_at: tuple[int, int] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if value not in ("", None)}
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What one segment's score was made of; reports draw it, `to_dict` is its JSON.
-
-    `left` and `right` are the words compared (or n-grams, entities), with the pieces that a
-    tokeniser cut them into; `links` say how they met, `matrix` how far apart all of them are,
-    `findings` what cost most, the costliest first, `facts` named numbers and lists, `remarks` the
-    same for people. The parts of a combined metric are explanations themselves. `sentences` and
-    `meaning` are filled in by `mtgauge.explain`.
-    """
-
-    metric: str
-    score: float
-    left: tuple[str, ...] = ()
-    right: tuple[str, ...] = ()
-    left_side: str = "reference"
-    right_side: str = "hypothesis"
-    links: tuple[Link, ...] = ()
-    matrix: FloatArray | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    unit: str = ""  # of the findings' costs: edits, n-grams, nats; empty: they have none
-    remarks: tuple[str, ...] = ()
-    left_pieces: tuple[tuple[str, ...], ...] = ()
-    right_pieces: tuple[tuple[str, ...], ...] = ()
-    parts: tuple[Explanation, ...] = ()
-    sentences: dict[str, str] = field(default_factory=dict)
-    meaning: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "metric": self.metric,
-            "score": self.score,
-            "meaning": self.meaning,
-            "sentences": self.sentences,
-            "unit": self.unit,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "remarks": list(self.remarks),
-            self.left_side: _words(self.left, self.left_pieces),
-            self.right_side: _words(self.right, self.right_pieces),
-            "links": [[x.i, x.j, x.weight, x.cost] for x in self.links],
-            "matrix": None if self.matrix is None else self.matrix.tolist(),
-            "facts": self.facts,
-            "parts": [part.to_dict() for part in self.parts],
-        }
-
-
-def _words(words: tuple[str, ...], pieces: tuple[tuple[str, ...], ...]) -> list[Any]:
-    """Words for JSON; where a tokeniser cut them, each with its pieces."""
-    if not pieces:
-        return list(words)
-    return [{"word": w, "pieces": list(p)} for w, p in zip(words, pieces, strict=True)]
 
 
 def model_label(name: str, fingerprint: str) -> str:
@@ -367,6 +284,17 @@ class Metric:
 
     def explain(self, segment: Segments) -> Explanation:
         raise UsageError(f"{self.name} has no explanation to show.")
+
+    def explained(self, segment: Segments) -> Explanation:
+        """`explain`, but of an empty translation that has the worst score no more than that."""
+        if not is_blank(segment.hypotheses[0]):
+            return self.explain(segment)
+        if self.worst_row is None:
+            with contextlib.suppress(UsageError):  # it has nothing to say
+                return self.explain(segment)
+        score = float(self.segment_score(self.filled_rows(segment))[0])
+        remark = "There is no translation: that has the worst score."
+        return Explanation(self.name, score, remarks=(remark,))
 
     # what follows is derived from the parameters and need not be written again
 

@@ -3,16 +3,13 @@
     matching: Literal["transport", "f"] = "f"
     dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0
 
-    def __init__(self, ..., **language_model: Unpack[LanguageModelOptions]) -> None: ...
-                                                             # a group that several metrics share
-
 One declaration serves the parser of specs, the refusal of wrong values, `mtgauge metrics NAME` and
 the signature. A value outside its range is refused. An option that does not apply may only have
 the value that it has anyway (its default, or what the preset pins): any other would change nothing,
 and is refused with a sentence that says when the option applies.
 
-A group is a TypedDict (total=False) of annotated options; every one of them defaults to None, which
-a preset replaces.
+A group that several metrics share is a base class whose fields are keyword-only (`KW_ONLY`): they
+stand behind the metric's own. Every one of them defaults to None, which a preset replaces.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,7 +124,7 @@ _DECLARED: dict[type, dict[str, Option]] = {}
 
 
 def declared(cls: type) -> dict[str, Option]:
-    """The options of a class by name, in order, groups expanded."""
+    """The options of a class by name, in order: its own, then those of groups."""
     if cls not in _DECLARED:
         _DECLARED[cls] = _declared(cls)
     return _DECLARED[cls]
@@ -141,12 +138,7 @@ def _declared(cls: type) -> dict[str, Option]:
     hints = typing.get_type_hints(made, localns=names, include_extras=True)
     found: dict[str, Option] = {}
     for parameter in list(inspect.signature(made).parameters.values())[1:]:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            continue
-        if parameter.kind is parameter.VAR_KEYWORD:
-            for name, hint in _group(hints.get(parameter.name)):
-                found[name] = _option(name, None, hint)
-        else:
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             hint = hints.get(parameter.name, str)
             found[parameter.name] = _option(parameter.name, parameter.default, hint)
     # a shared group may speak of an option that not every metric has
@@ -154,20 +146,6 @@ def _declared(cls: type) -> dict[str, Option]:
         name: replace(o, conditions=tuple(c for c in o.conditions if c.option in found))
         for name, o in found.items()
     }
-
-
-def group_values(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every option of a group, None where none is given; a strange name is refused."""
-    known = typing.get_type_hints(group)
-    if strange := sorted(given.keys() - known.keys()):
-        raise UsageError(f"There is no option {strange[0]!r}. There are: {', '.join(known)}.")
-    return {name: given.get(name) for name in known}
-
-
-def _group(hint: Any) -> Iterator[tuple[str, Any]]:
-    if typing.get_origin(hint) is typing.Unpack:
-        (group,) = typing.get_args(hint)
-        yield from typing.get_type_hints(group, include_extras=True).items()
 
 
 def _option(name: str, default: Any, hint: Any) -> Option:

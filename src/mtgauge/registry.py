@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
-from mtgauge.errors import UsageError
+from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import Metric
 from mtgauge.options import declared, format_value, parse_value
 
@@ -73,7 +73,14 @@ def _discover() -> None:
     from importlib import metadata  # slow to import, and only needed here
 
     for entry in metadata.entry_points(group="mtgauge.metrics"):
-        entry.load()
+        try:
+            entry.load()
+        except Exception as fault:  # whatever a module of others does when it is imported
+            package = entry.dist.name if entry.dist is not None else "a package"
+            raise ResourceError(
+                f"{package} offers metrics in {entry.value}, and that cannot be imported "
+                f"({type(fault).__name__}: {fault}). Mend it, or: pip uninstall {package}."
+            ) from fault
     _discovered = True
 
 

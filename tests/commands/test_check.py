@@ -277,3 +277,17 @@ def test_a_gate_on_scores_of_other_tools(run, tmp_path: Path) -> None:
     assert done.code == 5
     assert "b: comet 0.5250 is below 0.9" in done.out
     assert "b 1: comet 0.0500: " in done.out
+
+
+def test_a_limit_on_another_scale_is_told(run) -> None:
+    done = run(f"{SIDES} -t b.txt --fail-below chrf=0.5")
+    assert done.code == 0
+    assert "fail-below chrf=0.5: chrf goes from 0 to 100, so 50 may be meant." in done.err
+    assert "may be meant" not in run(f"{SIDES} -t b.txt --fail-below chrf=50").err
+
+
+def test_the_first_stored_run_has_to_be_written(run) -> None:
+    done = run(f"{SIDES} -t b.txt --max-drop chrf=1 --against last.json --json last.json")
+    assert done.code == 3
+    assert "last.json: there is no stored run" in done.err
+    assert "mtgauge score ... --json last.json" in done.err

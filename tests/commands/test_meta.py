@@ -120,3 +120,11 @@ def test_notes_of_all_language_pairs_are_added(run, tmp_path: Path) -> None:
     done = run("meta two.tsv -m kobe --no-cache --no-ci")
     assert done.code == 0, done.err
     assert "8 translations are not" in done.err
+
+
+def test_options_that_did_nothing_are_told(run, judged: str) -> None:
+    line = f"meta {judged} -m chrf --no-ci --no-cache --paper --pool"
+    told = run(f"{line} -l de-en").err
+    assert "--paper: no paper is known" in told
+    assert "--pool: there is one language pair only" in told
+    assert "--pool" not in run(line).err

@@ -40,6 +40,11 @@ def test_groups_come_from_a_file_or_a_column(run) -> None:
     assert "By topic.txt" in Path("report.html").read_text()
     rows = ["source\treference\ta\ttopic"] + ["Hund\tthe dog\tthe dog\tpets"] * 3
     Path("t.tsv").write_text("\n".join(rows) + "\n")
+    wrong = run("report -t t.tsv -m chrf --by topics --quiet")
+    assert wrong.code == 3
+    assert "t.tsv, line 1: there is no column 'topics', and no file of that name" in wrong.err
+    Path("more.tsv").write_text("kind\n" + "x\n" * 3)
+    assert run("report -t t.tsv:a -m chrf --by more.tsv:kind --quiet -r t.tsv:reference").code == 0
     assert run("report -t t.tsv -m chrf --by topic --quiet").code == 0
     page = Path("report.html").read_text()
     assert "By topic" in page

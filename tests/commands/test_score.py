@@ -144,3 +144,27 @@ def test_trust_is_said_beside_each_metric(run) -> None:
     assert "trust chrf: r = 0." in told
     assert told.count("is said of 100 segments or more") == 1
     assert "trust chrf:beta=3: nothing is known of these settings for de-en" in told
+
+
+def test_groups_are_shown(run, tmp_path: Path) -> None:
+    (tmp_path / "topic.txt").write_text("news\nchat\n" * 10)
+    out = run(f"{SYSTEMS} -m chrf ter --by topic.txt --quiet --json all.json").out
+    shown = [line.split() for line in out.splitlines()]
+    assert ["topic.txt", "segments", "chrf", "a", "chrf", "b", "ter", "a", "ter", "b"] in shown
+    (chat,) = [row for row in shown if row[:1] == ["chat"]]
+    (slices,) = json.loads((tmp_path / "all.json").read_text())["slices"]
+    assert slices["by"] == "topic.txt"
+    values = [f"{slices['scores'][m][s][1]:.2f}" for m in ("chrf", "ter") for s in "ab"]
+    assert chat == ["chat", "10", *values]
+    tsv = run(f"{SYSTEMS} -m chrf --by topic.txt --quiet --format tsv").out
+    assert "\n\ntopic.txt\tsegments\tchrf a\tchrf b\nnews\t10\t" in tsv
+    printed = json.loads(run(f"{SYSTEMS} -m chrf --by topic.txt --quiet --format json").out)
+    assert [each["by"] for each in printed["slices"]] == ["topic.txt"]
+    assert "slices" not in json.loads(run(f"{SYSTEMS} -m chrf --quiet --format json").out)
+
+
+def test_one_segment_is_too_few_for_a_test(run, tmp_path: Path) -> None:
+    for name in ("a", "b", "r"):
+        (tmp_path / f"one-{name}.txt").write_text(f"The {name} train.\n")
+    out = run("score -t one-a.txt one-b.txt -r one-r.txt -m chrf --quiet").out
+    assert "no test: 1 segment is too few: below 6" in out

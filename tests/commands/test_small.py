@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,15 @@ def test_options_say_when_they_apply(run) -> None:
     assert "smooth=exp|floor|add-k|none default exp" in out
     assert "smooth_value=NUMBER default none; 0 or more; only with smooth=floor or" in out
     assert "not with view=hyp+src" in " ".join(run("metrics regressor").out.split())
+
+
+def test_metrics_tells_what_a_metric_needs_and_where_scores_lie(run) -> None:
+    regressor = run("metrics regressor").out
+    assert "source, reference or both" in regressor
+    assert "unbounded; higher is better" in regressor
+    assert "neither source nor reference" in run("metrics fluency").out
+    assert "0 or more; lower is better" in run("metrics ter").out
+    assert "\nregressor         src/ref  high" in run("metrics").out
 
 
 def test_an_unknown_metric(run) -> None:
@@ -134,3 +144,16 @@ def test_remap_fits_and_is_used(run) -> None:
     assert "umd" in run("remap info de-en.remap").out
     plain = "score -s src.de -t a.txt -l de-en --no-ci --quiet -m xmoverscore"
     assert run(f"{plain}:lm=off,remap=de-en.remap").out != run(f"{plain}:lm=off").out
+
+
+def test_a_package_of_others_that_is_broken_is_named(run, tmp_path, monkeypatch) -> None:
+    (tmp_path / "their_metric.py").write_text("import no_such_module")
+    entry = metadata.EntryPoint("theirs", "their_metric", "mtgauge.metrics")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_discovered", False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry])
+    done = run("score -t a.txt -r ref.txt -m theirs")
+    assert done.code == 4
+    assert "offers metrics in their_metric, and that cannot be imported" in done.err
+    assert "no_such_module" in done.err
+    assert run("score -t a.txt -r ref.txt -m chrf --quiet").code == 0, "others can be used"

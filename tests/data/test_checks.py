@@ -219,3 +219,9 @@ def test_a_few_foreign_lines_are_not_told_and_few_lines_are_identified() -> None
     assert watch.messages() == []
     Watch(None, stranger).look({"a": ["x"]}, None, None)
     assert sum(asked) == 200, "without a language nothing is expected"
+
+
+def test_empty_lines_at_the_end_are_named() -> None:
+    lengths = [np.array([5, 7]), np.array([5, 7, 0, 0])]
+    error = checks.refuse_uneven(["a.txt", "b.txt"], lengths)
+    assert "b.txt ends in 2 empty lines, which a.txt does not have" in str(error)

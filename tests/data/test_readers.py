@@ -66,6 +66,8 @@ def test_jsonl_with_a_list_of_references(tmp_path: Path) -> None:
         ("t.jsonl", '{"mt": "x"}\n{"mt"\n', "line 2: not valid JSON"),
         ("t.jsonl", '{"mt": "x"}\n{"mt": 3}\n', "line 2: the value of 'mt' is int, not text"),
         ("t.jsonl", '{"mt": "x"}\n{"hyp": "y"}\n', "line 2: the value of 'mt' is missing"),
+        ("t.jsonl", '{"mt": "x"},\n', "character 12.. Each line is one object, without a comma"),
+        ("t.tsv", "Dies ist kein Name\tThis is no name\nEins\tOne\n", "a line of names above it"),
         ("t.jsonl", "[1]\n", "not a JSON object"),
         ("b.txt", "a\tb\n" * 30, "looks like a table"),
         ("t.tsv", "hyp\tHyp\n1\t2\n", "two columns are called 'hyp' and 'Hyp'"),
@@ -94,6 +96,9 @@ def test_what_was_cut_off(tmp_path: Path, name: str, packed: Any) -> None:
     file = tmp_path / name
     file.write_bytes(packed(b"line\n" * 10000)[:-20])
     with pytest.raises(InputError, match="damaged after this line"):
+        read(str(file))
+    file.write_bytes(packed(b"line\n")[:-20])
+    with pytest.raises(InputError, match=f"{name}: the file is damaged from its start"):
         read(str(file))
 
 

@@ -48,13 +48,13 @@ def test_below_six_segments_there_is_no_test_and_a_reason(
     result = mtgauge.score(systems, references=["the dog"], metrics=["chrf"])
     assert result["chrf"]["b"].versus is None
     assert result.untested is not None
-    assert "1 are too few" in result.untested
+    assert "1 segment is too few" in result.untested
     for name, texts in {**systems, "ref": ["the dog"]}.items():
         (tmp_path / f"{name}.txt").write_text(texts[0] + "\n")
     where = [str(tmp_path / f"{x}.txt") for x in ("a", "b", "ref")]
     assert main(["score", "-t", *where[:2], "-r", where[2], "-m", "chrf", "--quiet"]) == 0
     out = capsys.readouterr().out
-    assert "no test: 1 are too few" in out
+    assert "no test: 1 segment is too few" in out
     assert "*" not in out
 
 
@@ -71,6 +71,15 @@ def test_documents_widen_the_interval(tmp_path: Path) -> None:
     assert by_document.ci[1] - by_document.ci[0] > 1.5 * (plain.ci[1] - plain.ci[0])
     with pytest.raises(InputError, match="documents"):
         mtgauge.score(mixed, references=good, metrics=["chrf"], documents=documents[:-1])
+
+
+def test_a_few_documents_have_no_interval() -> None:
+    good = sentences(60, 0, 0)
+    for number, told in ((5, "5 documents are too few for intervals"), (6, "")):
+        documents = [f"doc{i % number}" for i in range(60)]
+        found = mtgauge.score(good, references=good, metrics=["chrf"], documents=documents)
+        assert (found["chrf"]["system"].ci is None) == (number == 5)
+        assert told in " ".join(found.warnings)
 
 
 def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
@@ -145,3 +154,16 @@ def test_kobe_uses_the_defined_resamples() -> None:
     assert ci is not None
     assert np.isfinite(ci).all()
     assert found.notes["undefined resamples"] > 0
+
+
+def test_one_segment_with_a_score_has_no_interval() -> None:
+    sources = ["Angela Merkel besuchte Paris."] + ["Es regnet."] * 7
+    texts = ["Angela Merkel visited Paris."] + ["It rains."] * 7
+    found = mtgauge.score(texts, sources=sources, metrics=["kobe"], lang="de-en")
+    ci = found["kobe"]["system"].ci
+    assert ci is not None
+    assert np.isnan(ci).all()
+    assert "±" not in str(found).splitlines()[2]
+    none = mtgauge.score(texts[1:], sources=sources[1:], metrics=["kobe"], lang="de-en")
+    assert str(none).splitlines()[2].split() == ["system", "undefined"]
+    assert "undefined resamples" not in none["kobe"].notes

@@ -73,7 +73,7 @@ def test_an_output_that_copies_its_source_keeps_the_source_as_it_is(tmp_path: Pa
 def test_wrong_use() -> None:
     with pytest.raises(UsageError, match="give -s FILE"):
         count(Corpus.from_lists(SYSTEMS), "kobe", "de-en")
-    with pytest.raises(UsageError, match="not of chrf"):
+    with pytest.raises(UsageError, match="takes kobe, not chrf"):
         count(corpus(), "chrf", "de-en")
     with pytest.raises(UsageError, match="cannot be called 'source'"):
         count(Corpus.from_lists({"source": SOURCES}, SOURCES), "kobe", "de-en")

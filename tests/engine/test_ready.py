@@ -20,8 +20,9 @@ from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import rows_of
 from mtgauge.engine.ready import check_device, make_ready, serve
 from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
+from mtgauge.explanation import Explanation
 from mtgauge.meta.scoring import score as score_judged
-from mtgauge.metric import Explanation, Task
+from mtgauge.metric import Task
 from mtgauge.signature import restore, sign
 
 SOURCES = ["Die Katze sitzt auf der Matte.", "In Berlin regnet es heute.", "Gute Nacht, Anna!"]

@@ -94,18 +94,28 @@ def test_odd_cases_have_names_and_no_number(human, values, outcome):
     json.dumps(Findings("segment", [row]).to_dict(), allow_nan=False)
 
 
+def test_few_points_have_no_interval():
+    human, values = [1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]
+    (row,), _ = evaluate(_bare(human), [_scores(values)])
+    assert row.intervals.keys() >= {"pearson", "spearman", "kendall"}
+    (row,), _ = evaluate(_bare(human[:5]), [_scores(values[:5])])
+    assert row.intervals == {}
+    assert "5 points are too few for an interval" in row.outcomes
+    assert row.draws.keys() >= {"pearson"}, "averages need them"
+
+
 def test_undefined_scores_are_left_out_and_counted():
     (row,), _ = evaluate(_bare([1, 2, 3, 4, 9]), [_scores([1, 2, 3, 4, np.nan])])
     assert row.n == 4
     assert row.values["pearson"] == pytest.approx(1.0)
-    assert "1 judged translations have no score, left out" in row.outcomes
+    assert "1 judged translation has no score, left out" in row.outcomes
 
 
 def test_two_systems_and_missing_systems_have_names():
     data = _bare([], system_human={"a": 1.0, "b": 2.0, "c": 3.0})
     (row,), _ = evaluate(data, [_scores([], systems={"a": 1.0, "b": 2.0, "z": 0.0})], "system")
-    assert "1 systems not judged, left out" in row.outcomes
-    assert "1 judged systems have no score, left out" in row.outcomes
+    assert "1 system not judged, left out" in row.outcomes
+    assert "1 judged system has no score, left out" in row.outcomes
     assert any(text.startswith("2 systems: a correlation needs three") for text in row.outcomes)
     assert np.isnan(row.values["pearson"])
     assert row.values["pairwise_accuracy"] == 1.0

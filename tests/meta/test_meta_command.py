@@ -89,6 +89,17 @@ def test_limit_takes_whole_segments_evenly_and_only_for_metrics_with_a_model(
         assert part.systems == alone.systems
 
 
+def test_each_number_of_points_stands_under_the_metrics_that_have_it(judged, capsys):
+    line = ["meta", str(judged), "-m", "chrf", "sentbleu", "fluency", "--limit", "4", "--no-ci"]
+    assert main(line) == 0
+    shown = [row.split() for row in capsys.readouterr().out.split("\n\n")[1].splitlines()]
+    assert shown[-2:] == [
+        "n of chrf, sentbleu 60 60 120".split(), "n of fluency 8 8 16".split()
+    ]  # fmt: skip
+    assert main([*line[:-3], "--no-ci"]) == 0
+    assert "n 60 60 120" in " ".join(capsys.readouterr().out.split())
+
+
 def test_selection_slices_pool_and_tests(judged, capsys):
     assert main(["meta", str(judged), "-m", "chrf", "bleu", "-l", "fi-en", "--format", "tsv"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -11,10 +11,12 @@ import pytest
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
+from mtgauge.encode.load import configured
 from mtgauge.encode.sentence.encoders import MeanEncoder, SentenceTransformer, load_sentence_encoder
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import Task
+from mtgauge.metrics._contextual import TOLERANCE
 from mtgauge.registry import load
 from mtgauge.signature import sign
 from tiny_models import LAYERS, WIDTH, encoder_folders, language_model_folders
@@ -22,6 +24,7 @@ from tiny_models import LAYERS, WIDTH, encoder_folders, language_model_folders
 SOURCES = ["die katze saß", "das haus ist groß.", "rot"]
 HYPOTHESES = ["the cat sat", "the house is big.", "xyz"]
 BATCH = Segments(HYPOTHESES, SOURCES, [(h,) for h in HYPOTHESES], "de-en")
+TASK = Task(frozenset({"source"}), "de-en")
 
 
 def spec(road: int = 0, **options: str) -> str:
@@ -143,6 +146,23 @@ def test_sentence_transformers_folder(tmp_path: Path) -> None:
     want = np.tanh(weights["linear.weight"] @ tokens.vectors.mean(axis=0) + weights["linear.bias"])
     np.testing.assert_allclose(vectors[0], want, atol=1e-5)
     assert (vectors.shape, cut) == ((2, 5), 0)
+
+
+@pytest.mark.parametrize("kind", ["", "st:"])
+def test_scores_of_another_precision_have_another_name(kind: str, tmp_path: Path) -> None:
+    """Rows of a GPU must not be found in the cache by a run on the CPU."""
+    folder = sentence_transformer(tmp_path, mean_tokens=True)
+    names, found = [], []
+    for dtype in ("float32", "bfloat16"):
+        with configured(dtype=dtype):
+            metric = make_ready(f"cosine:encoder='{kind}{folder}',lm=off", TASK).metric
+            names.append(sign(metric).short)
+            found.append(metric.statistics(BATCH))
+            assert metric.tolerance == TOLERANCE[dtype]
+    assert "|dtype:float32" in names[0]
+    assert "|dtype:bfloat16" in names[1]
+    assert not np.array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[1], atol=0.05)
 
 
 def test_sentence_transformers_that_cannot_be_run_are_refused(tmp_path: Path) -> None:

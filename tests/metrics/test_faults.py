@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtgauge.data.segments import Segments
-from mtgauge.metric import Finding
+from mtgauge.explanation import Finding
 from mtgauge.metrics._faults import (
     bag_faults,
     character_faults,

@@ -204,7 +204,7 @@ def test_a_name_that_the_target_lacks_is_lost_under_the_papers_rules() -> None:
     batch = Segments(["Nothing here."], sources=["Xyz Abcde"], lang="de-en")
     for spec, counted in (("kobe", 0), ("kobe:preset=paper", 1)):
         metric = load(spec)
-        metric.__dict__["_linker"] = Everything()
+        metric._reader.__dict__["_linker"] = Everything()  # type: ignore[attr-defined]
         assert metric.statistics(batch)[0].tolist() == [0, counted, 0]
 
 
@@ -228,7 +228,7 @@ def test_adjectives_keep_a_country() -> None:
     ("spec", "batch", "message"),
     [
         ("kobe", Segments(["a"], sources=["b"]), "-l cs-en"),
-        ("kobe", Segments(["a"], lang="de-en"), "needs sources"),
+        ("kobe", Segments(["a"], lang="de-en"), "needs the source texts"),
         ("kobe", Segments(["a"], sources=["b"], lang="mi-en"), "no language 'mi'. It has: af"),
         (
             "kobe:against=reference",

@@ -185,6 +185,8 @@ def test_without_raw_judgements_there_is_no_scale_to_100(home: Path, tmp_path: P
     path.write_text(json.dumps(json.loads(path.read_text()) | {"calibration": None}))
     with pytest.raises(ResourceError, match="no calibration"):
         load(tmp_path, "esim", ",scale=100").statistics(BATCH)
+    with pytest.raises(ResourceError, match="no calibration"):
+        load(tmp_path, "esim", ",scale=100").explain(BATCH)
     assert list(load(tmp_path, "esim").explain(BATCH.take([0])).facts) == ["z"]
 
 
@@ -278,6 +280,12 @@ def test_the_command_says_what_is_missing(home: Path, tmp_path: Path) -> None:
 def test_a_regressor_without_source_and_reference_says_what_it_needs() -> None:
     with pytest.raises(UsageError, match="needs a source"):
         mtgauge.load("regressor").statistics(Segments(["A cat."]))
+
+
+def test_an_explanation_on_a_scale_of_100_has_the_score_in_full() -> None:
+    row = Segments(["The cat sleeps."], ["Die Katze schläft."], [("The cat is asleep.",)], "de-en")
+    metric = mtgauge.load("regressor:scale=100")
+    assert metric.explain(row).score == pytest.approx(metric.statistics(row)[0, 0], abs=1e-9)
 
 
 def test_a_model_of_ones_own_says_on_how_much_it_was_trained(home: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mtgauge.cli import main
-from mtgauge.metric import Explanation, Finding, Link
+from mtgauge.explanation import Explanation, Finding, Link
 from mtgauge.report.explain import render
 from mtgauge.report.writers import display_width
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Link
+from mtgauge.explanation import Explanation, Link
 from mtgauge.report.heatmap import draw
 
 SHOWN = Explanation(

@@ -20,7 +20,7 @@ import mtgauge
 from hostile import HOSTILE
 from mtgauge.cli import main
 from mtgauge.engine import flags, gate
-from mtgauge.engine.limits import Allowed, Settings
+from mtgauge.engine.limits import Allowed, GateSettings
 from mtgauge.engine.result import Result
 from mtgauge.report.gate import junit, markdown, terminal
 from mtgauge.report.table import render
@@ -44,13 +44,15 @@ def result() -> Result:
 
 
 @pytest.fixture(scope="module")
-def verdict(result: Result) -> gate.Verdict:
+def decision(result: Result) -> gate.Decision:
     """All of them fail."""
-    settings = Settings(fail_below={"chrf": 99}, fail_on={"empty": Allowed(), "copies": Allowed()})
+    settings = GateSettings(
+        fail_below={"chrf": 99}, fail_on={"empty": Allowed(), "copies": Allowed()}
+    )
     found = {text: [(flags.Flag("empty", text),), ()] for text in HOSTILE}
     decided = gate.decide(result, settings, found)
     texts = {(name, row): (name, "The house")[row] for name in HOSTILE for row in range(2)}
-    return gate.Verdict(decided.checks, texts)
+    return gate.Decision(decided.checks, texts)
 
 
 def test_there_are_forty() -> None:
@@ -86,8 +88,8 @@ def test_markdown_of_scores(result: Result) -> None:
     assert names == [visible(text).strip() for text in HOSTILE]
 
 
-def test_markdown_of_the_gate(result: Result, verdict: gate.Verdict) -> None:
-    text = markdown(verdict, result)
+def test_markdown_of_the_gate(result: Result, decision: gate.Decision) -> None:
+    text = markdown(decision, result)
     assert not CONTROL.search(text)
     rows = [cells(line) for line in text.splitlines() if line.startswith("|")]
     judged = {row[1] for row in rows if row[0] in ("failed", "passed")}
@@ -115,8 +117,8 @@ def test_json(result: Result) -> None:
     assert list(read["metrics"][0]["systems"]) == list(HOSTILE)
 
 
-def test_junit(result: Result, verdict: gate.Verdict) -> None:
-    text = junit(verdict, result)
+def test_junit(result: Result, decision: gate.Decision) -> None:
+    text = junit(decision, result)
     assert not CONTROL.search(text)
     suite = ElementTree.fromstring(text)[0]
     assert {case.tag for case in suite} == {"testcase"}
@@ -128,8 +130,8 @@ def test_junit(result: Result, verdict: gate.Verdict) -> None:
     assert all(visible(name) in told for name in HOSTILE[1:])
 
 
-def test_the_terminal(result: Result, verdict: gate.Verdict) -> None:
-    said = terminal(verdict, result)
+def test_the_terminal(result: Result, decision: gate.Decision) -> None:
+    said = terminal(decision, result)
     assert len(said.splitlines()) == 10
     table = render(result, "table")
     assert not CONTROL.search(said + table)
@@ -140,7 +142,7 @@ def test_the_terminal(result: Result, verdict: gate.Verdict) -> None:
 def test_a_single_failure_is_shown_as_it_is(result: Result) -> None:
     for name in HOSTILE:
         failed = gate.Below("chrf", name, 99.0, 1.0, True, (gate.Worst(0, 1.0),))
-        said = terminal(gate.Verdict((failed,), {(name, 0): name}), result)
+        said = terminal(gate.Decision((failed,), {(name, 0): name}), result)
         assert not CONTROL.search(said)
         assert said.count("\n") == 4
         assert said.splitlines()[1] == f"  {visible(name)}: chrf 1.00 is below 99"

@@ -66,3 +66,11 @@ def test_a_comparison_prints_itself(result) -> None:
         assert part in text
     assert list(found.to_pandas().metric) == ["chrf", "ter"]
     assert "<table>" in found._repr_html_()
+    assert repr(found) == "<Comparison: old and new by chrf, ter; print() shows it>"
+
+
+def test_an_explanation_prints_itself() -> None:
+    found = mtgauge.explain(["The cat sleep."], references=["The cat is asleep."], metric="ter")
+    assert "What cost most" in str(found)
+    assert str(found).startswith("reference    The cat is asleep.")
+    assert repr(found) == "<Explanation: ter 50.0000; print() shows it>"

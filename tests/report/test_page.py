@@ -18,7 +18,7 @@ from hostile import HOSTILE
 from mtgauge.engine.flags import Flag, Flags
 from mtgauge.engine.inside import looked_into
 from mtgauge.engine.verdict import verdict
-from mtgauge.metric import Explanation, Finding, Link
+from mtgauge.explanation import Explanation, Finding, Link
 from mtgauge.report.page import POLICY, groups, packed, render, scores, sections
 from mtgauge.report.page.dom import el, html
 from mtgauge.report.writers import visible
@@ -161,7 +161,7 @@ def test_the_matrix_has_two_sides(result) -> None:
     assert text.count('class="better"') == text.count('class="worse"') > 0
     assert 'aria-label="no sure difference"' in text
     untested = mtgauge.score({"a": ["x"], "b": ["y"]}, references=["x"], metrics=["chrf"])
-    assert "too few for a test" in html(scores.tests(untested))
+    assert "No tests: 1 segment is too few" in html(scores.tests(untested))
     one = mtgauge.score(["x"], references=["x"], metrics=["chrf"])
     assert scores.tests(one) is None
 
@@ -318,3 +318,40 @@ def test_three_systems_of_three_thousand_segments_stay_small() -> None:
     many = [replace(each, spec=spec, explanation=one) for each in explained for spec in result]
     page = render(replace(result, flags={"a": [()] * 3000}, explained=tuple(many)))
     assert len(page.encode()) < 2_000_000
+
+
+def test_an_axis_ends_where_its_scale_does() -> None:
+    assert scores._padded([0.0, 80.0])[0] == 0.0
+    assert scores._padded([0.4, 1.0])[1] == 1.0
+    assert scores._padded([40.0, 100.0])[1] == 100.0
+    for ends in ([], [0.0, 0.0], [1.0, 1.0], [100.0, 100.0], [-3.0, -3.0], [-2.0, 1.5]):
+        low, high = scores._padded(ends)
+        assert low < high
+        assert all(low <= x <= high for x in ends)
+
+
+def test_bars_begin_at_zero_and_say_what_they_measure() -> None:
+    sources = ["Paul wohnt in Berlin und Anna in Hamburg."] * 8
+    texts = {"a": ["Paul lives in Berlin and Anna in Hamburg."] * 8, "b": ["He lives there."] * 4
+             + ["Paul lives in Berlin and Anna in Hamburg."] * 4}  # fmt: skip
+    result = mtgauge.score(texts, sources=sources, metrics=["kobe"], lang="de-en")
+    page = render(result)
+    assert "By kind of name or number in the source: kept (%)" in page
+    widths = {float(x) for x in re.findall(r'width="([0-9.]+)%" height="6"', page)}
+    assert widths & {50.5}, "half of them kept is half a bar"
+
+
+def test_without_a_language_pair_the_verdict_says_what_is_missing() -> None:
+    texts = {"a": ["the dog sleeps there"] * 9, "b": ["no"] * 9}
+    said = verdict(mtgauge.score(texts, references=["the dog sleeps here"] * 9, metrics=["chrf"]))
+    assert "can be told if the language pair is given." in " ".join(said.sentences)
+
+
+def test_a_matrix_of_many_systems_has_more_room() -> None:
+    texts = {name: ["the dog sleeps there", "no"] * 6 for name in "abc"}
+    three = mtgauge.score(texts, references=["the dog sleeps here", "yes"] * 6, metrics=["chrf"])
+    two = mtgauge.score(
+        {"a": texts["a"], "b": texts["b"]}, references=["a dog", "yes"] * 6, metrics=["chrf"]
+    )
+    assert "panels narrow" not in html(scores.tests(three))
+    assert "panels narrow" in html(scores.tests(two))

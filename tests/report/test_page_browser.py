@@ -144,8 +144,10 @@ def test_orders(driver, address) -> None:
     choose(driver, "Metric", "chrf")
     choose(driver, "Order", "lowest score first")
     scores = [
-        float(e.text) for e in driver.find_elements("css selector", ".lines .score") if e.text
+        e.text.split() for e in driver.find_elements("css selector", ".lines .score") if e.text
     ][2::3]
+    assert {name for _, name in scores} == {"chrf"}
+    scores = [float(score) for score, _ in scores]
     assert scores == sorted(scores)
     choose(driver, "Order", "longest first")
     words = [e.text for e in driver.find_elements("css selector", ".segment header span")]

@@ -157,6 +157,8 @@ def test_a_wrong_file_is_told_and_can_be_removed(address, tmp_path):
         assert wide <= 390  # nothing sticks out of a phone
         until(driver, "document.body.dataset.run")
         until(driver, "['done', 'failed'].includes(document.body.dataset.state)")
+        delete = "document.getElementById('delete').getBoundingClientRect().right"
+        assert 0 < until(driver, delete) <= 390  # the last of the buttons is seen, too
         shoot(driver, "serve-phone")
         assert driver.title != "hacked"
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from mtgauge.errors import UsageError
 from mtgauge.serve.app import create
-from mtgauge.serve.settings import Limits, Settings
+from mtgauge.serve.settings import Limits, ServerSettings
 from web_server import HOME, server
 
 TOKEN = "correct horse battery"
@@ -17,7 +17,7 @@ TEXTS = {"hypotheses": ["x"], "references": ["x"], "metrics": ["chrf"]}
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     """A server that others can reach."""
-    settings = Settings(
+    settings = ServerSettings(
         tmp_path_factory.mktemp("state"), "0.0.0.0", TOKEN, names=("Quality.Example.org",)
     )
     with TestClient(create(settings), base_url="http://10.0.0.7:8765") as opened:
@@ -136,17 +136,17 @@ def test_a_large_body_is_refused_with_and_without_its_length(client):
 
 def test_wrong_settings_are_refused(tmp_path):
     with pytest.raises(UsageError, match="give --token"):
-        create(Settings(tmp_path, "0.0.0.0"))
+        create(ServerSettings(tmp_path, "0.0.0.0"))
     with pytest.raises(UsageError, match="at least 12"):
-        create(Settings(tmp_path, "0.0.0.0", "short"))
+        create(ServerSettings(tmp_path, "0.0.0.0", "short"))
     with pytest.raises(UsageError, match=r"limit on waiting runs .* is 1 or more"):
         Limits(waiting=0)
-    assert Settings(tmp_path, "127.0.0.2").is_local
-    assert not Settings(tmp_path, "example.org").is_local
+    assert ServerSettings(tmp_path, "127.0.0.2").is_local
+    assert not ServerSettings(tmp_path, "example.org").is_local
 
 
 def test_only_metrics_on_offer_can_be_asked_for(tmp_path):
-    settings = Settings(tmp_path, metrics=("chrf", "bleu:smooth=floor"))
+    settings = ServerSettings(tmp_path, metrics=("chrf", "bleu:smooth=floor"))
     with TestClient(create(settings), base_url=HOME) as client:
         assert [m["spec"] for m in client.get("/metrics").json()] == ["chrf", "bleu:smooth=floor"]
         for spec, status in {"chrf:beta=3": 200, "bleu:smooth=floor": 200, "bleu": 400}.items():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -82,8 +84,18 @@ def test_flags_become_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         views={"hyp+ref": 0.5, "hyp+src": 1.0}, seeds=[3], bf16=True, max_length=64
     )
     called.clear()
-    assert main(["train", "ruse", "--packed", "p.npz", "--out", str(tmp_path)]) == 0
-    assert called == ["ruse", JudgedFiles(packed=Path("p.npz")), tmp_path, HeadTraining()]
+    line = ["train", "ruse", "--packed", "p.npz", "--out", str(tmp_path), "--vectors", "shared"]
+    assert main(line) == 0
+    settings = HeadTraining(vectors=Path("shared"))
+    assert called == ["ruse", JudgedFiles(packed=Path("p.npz")), tmp_path, settings]
+
+
+def test_flags_that_the_documentation_lists_are_there() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trained.md").read_text("utf-8")
+    listed = set(re.findall(r"^- `(--[a-z-]+)", page, re.MULTILINE))
+    known = {option for parser in stages().values() for option in parser._option_string_actions}
+    assert listed
+    assert listed <= known
 
 
 def test_the_python_door_trains_what_metrics_load(tmp_path: Path) -> None:
@@ -131,3 +143,10 @@ def test_numbers_that_cannot_train_are_refused(
     line = f"train ruse --train no.tsv --dev-share 0.1 --out {tmp_path / 'm'} --{option} {value}"
     assert main(line.split()) == 2
     assert f"--{option} {value}: must be" in capsys.readouterr().err
+
+
+def test_torch_does_not_warn_of_what_users_cannot_change(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TORCH_CPP_LOG_LEVEL", "INFO")
+    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # so that it is put back
+    assert main(["train", "esim", "--train", "none.tsv", "--out", str(tmp_path / "m")]) != 0
+    assert os.environ["TORCH_CPP_LOG_LEVEL"] == "ERROR"

@@ -19,11 +19,11 @@ from mtgauge.commands.shared import (
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import append, write
 from mtgauge.engine import flags, gate, limits, stored
-from mtgauge.engine.limits import Settings
+from mtgauge.engine.limits import GateSettings
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import Result
 from mtgauge.engine.summary import Comparing
-from mtgauge.errors import UsageError
+from mtgauge.errors import InputError, UsageError
 from mtgauge.report.gate import junit, markdown, terminal
 from mtgauge.report.table import render
 
@@ -85,27 +85,38 @@ def run(args: argparse.Namespace) -> int:
     take_test_set(args)
     if args.translations is None:
         raise UsageError("Which translations? Give -t FILE.")
-    last = None if settings.against is None else stored.read(Path(settings.against))
+    last = None if settings.against is None else _stored(Path(settings.against))
     how = Comparing(not args.no_ci, args.seed, args.baseline if last is None else None)
     with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
         kinds = _kinds(settings, corpus, args.lang)
         result = _score(args, settings, corpus, how)
         found = flags.find(corpus, args.lang, kinds, unescape=args.unescape) if kinds else {}
-        verdict = gate.decide(result, settings, found, last, args.baseline)
-        verdict = gate.with_texts(verdict, corpus, unescape=args.unescape)
-    sys.stdout.write(terminal(verdict, result))
+        decision = gate.decide(result, settings, found, last, args.baseline)
+        decision = gate.with_texts(decision, corpus, unescape=args.unescape)
+    sys.stdout.write(terminal(decision, result))
     sys.stdout.flush()
     if not args.quiet:
         for message in result.warnings:
             tell("warning", message)
-    _write(args, settings, verdict, result)
-    return CLOSED if verdict.closed else 0
+    _write(args, settings, decision, result)
+    return CLOSED if decision.closed else 0
 
 
-def _settings(args: argparse.Namespace) -> Settings:
+def _stored(path: Path) -> Result:
+    """The stored run; before the first one there is none."""
+    if not path.exists():
+        raise InputError(
+            "there is no stored run to compare with",
+            file=path,
+            remedy=f"Write the first one with: mtgauge score ... --json {path}.",
+        )
+    return stored.read(path)
+
+
+def _settings(args: argparse.Namespace) -> GateSettings:
     """What the file says, and the flags, which win."""
     path = args.config or limits.nearest()
-    said = Settings(
+    said = GateSettings(
         limits.parse_scores(args.fail_below, "--fail-below"),
         limits.parse_scores(args.max_drop, "--max-drop"),
         limits.parse_warnings(args.fail_on, "--fail-on") if args.fail_on else None,
@@ -116,7 +127,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         tuple(args.references) or None,
         args.against,
     )
-    settings = (Settings() if path is None else limits.read(path)).merged(said)
+    settings = (GateSettings() if path is None else limits.read(path)).merged(said)
     if settings.empty:
         raise UsageError(
             "There is nothing to check: give --fail-below METRIC=X, --max-drop METRIC=X or "
@@ -125,14 +136,14 @@ def _settings(args: argparse.Namespace) -> Settings:
     return settings
 
 
-def _take(args: argparse.Namespace, settings: Settings) -> None:
+def _take(args: argparse.Namespace, settings: GateSettings) -> None:
     """Let what the file says stand where no flag does."""
     args.lang = settings.lang
     if args.test_set is None:
         args.source, args.references = settings.source, list(settings.references or ())
 
 
-def _kinds(settings: Settings, corpus: Corpus, lang: str | None) -> list[flags.Kind]:
+def _kinds(settings: GateSettings, corpus: Corpus, lang: str | None) -> list[flags.Kind]:
     """The warnings to look for; one that cannot be seen without more input is refused."""
     kinds = [limits.WARNINGS[name] for name in settings.fail_on or ()]
     for name, kind in zip(settings.fail_on or (), kinds, strict=True):
@@ -143,10 +154,14 @@ def _kinds(settings: Settings, corpus: Corpus, lang: str | None) -> list[flags.K
     return kinds
 
 
-def _score(args: argparse.Namespace, settings: Settings, corpus: Corpus, how: Comparing) -> Result:
+def _score(
+    args: argparse.Namespace, settings: GateSettings, corpus: Corpus, how: Comparing
+) -> Result:
     theirs = brought(args, corpus)
     specs = [spec for spec in settings.specs if spec not in {one.name for one in theirs}]
     limits.refuse_impossible(settings, specs)
+    for message in () if args.quiet else limits.on_another_scale(settings, specs):
+        tell("warning", message)
     if not (specs or theirs):  # warnings alone
         names = tuple(corpus.systems)
         length = sum(len(chunk) for chunk in corpus.chunks(SHARD))
@@ -155,20 +170,20 @@ def _score(args: argparse.Namespace, settings: Settings, corpus: Corpus, how: Co
 
 
 def _write(
-    args: argparse.Namespace, settings: Settings, verdict: gate.Verdict, result: Result
+    args: argparse.Namespace, settings: GateSettings, decision: gate.Decision, result: Result
 ) -> None:
     is_last = (
         settings.against is not None
         and args.json is not None
         and (args.json.resolve() == Path(settings.against).resolve())
     )
-    if args.json is not None and not (is_last and verdict.closed):
+    if args.json is not None and not (is_last and decision.closed):
         write(args.json, render(result, "json", segments=True))
     if args.junit is not None:
-        write(args.junit, junit(verdict, result))
+        write(args.junit, junit(decision, result))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if args.markdown is not None or summary:
-        text = markdown(verdict, result)
+        text = markdown(decision, result)
         if args.markdown is not None:
             write(args.markdown, text)
         if summary:

@@ -11,7 +11,7 @@ from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.engine.explain import categories, explain_corpus
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation
+from mtgauge.explanation import Explanation
 from mtgauge.report.explain import render
 from mtgauge.report.writers import json_text
 

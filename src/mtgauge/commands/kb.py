@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from mtgauge import registry
 from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.parser import subcommand
 from mtgauge.data.codes import Language
@@ -126,12 +125,6 @@ def run(args: argparse.Namespace) -> int:
     return known[args.kb_command](args)
 
 
-def _refuse_other(args: argparse.Namespace) -> None:
-    name = registry.split_spec(args.metric)[0]
-    if name != "kobe":
-        raise UsageError(f"kb {args.kb_command} is about entities: -m takes kobe, not {name}.")
-
-
 def _build(args: argparse.Namespace) -> int:
     from mtgauge.knowledge.base import build
 
@@ -232,7 +225,6 @@ def _count(args: argparse.Namespace) -> int:
 
     if args.segment is not None and args.plot is None:
         raise UsageError("--segment is drawn into a folder: give --plot FOLDER.")
-    _refuse_other(args)
     with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
         counts = count(corpus, args.metric, args.lang)
         example = None
@@ -252,7 +244,6 @@ def _count(args: argparse.Namespace) -> int:
 def _annotate(args: argparse.Namespace) -> int:
     from mtgauge.engine.entities import annotate
 
-    _refuse_other(args)
     with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
         for path in annotate(corpus, args.metric, args.lang, args.out):
             print(path)

@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
         found.plot(args.plot)
     _warn_of_unserved(found)
     if not args.quiet:
+        _say_what_did_nothing(args, found)
         _say_more(found, cache, time.monotonic() - started, verbose=args.verbose)
         if place.remark():
             print(place.remark() + ".", file=sys.stderr)
@@ -133,6 +134,18 @@ def _warn_of_unserved(found: Agreement) -> None:
     for (metric, reason), lps in reasons.items():
         text = f"warning: {metric} has no scores for {', '.join(lps)}: {reason}"
         print(visible(text), file=sys.stderr)
+
+
+def _say_what_did_nothing(args: argparse.Namespace, found: Agreement) -> None:
+    """Options for which this data had no use."""
+    if args.paper and not any(row.paper for row in found.rows):
+        print(
+            "--paper: no paper is known to print values for these metrics and this data; if it is "
+            "of WMT, say which: --dataset WMT17.",
+            file=sys.stderr,
+        )
+    if args.pool and len(found.scored) < 2:
+        print("--pool: there is one language pair only.", file=sys.stderr)
 
 
 def _say_more(

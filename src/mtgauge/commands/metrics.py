@@ -40,7 +40,8 @@ def overview() -> str:
     short = {"reference": "ref", "source": "src"}
     for name in registry.names():
         metric = registry.load(name)
-        needs = "+".join(short[side] for side in sorted(metric.needs, reverse=True)) or "-"
+        needs = "+".join(short[side] for side in sorted(metric.needs, reverse=True))
+        needs = needs or ("src/ref" if _takes_either(metric) else "-")
         rows.append((name, needs, "high" if metric.higher_is_better else "low", metric.summary))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     room = 80 - sum(widths) - 6
@@ -56,10 +57,10 @@ def details(name: str) -> str:
     cls = registry.get(name)
     metric = registry.load(name)
     low, high = metric.bounds
+    better = "higher" if metric.higher_is_better else "lower"
     facts = {
         "needs": _needs(metric),
-        "range": f"{_bound(low)} to {_bound(high)}; "
-        + ("higher is better" if metric.higher_is_better else "lower is better"),
+        "range": f"{_range(low, high)}; {better} is better",
         "empty hypothesis": f"{metric.worst:g}",
         "longest text": "any" if metric.longest is None else f"{metric.longest:,} characters",
         "languages": "any" if metric.languages is None else ", ".join(sorted(metric.languages)),
@@ -87,11 +88,20 @@ def _listed(facts: dict[str, str]) -> list[str]:
 
 
 def _needs(metric: Metric) -> str:
-    return "+".join(sorted(metric.needs)) or "-"
+    if _takes_either(metric):
+        return "source, reference or both; view=auto takes what is given"
+    return " and ".join(sorted(metric.needs, reverse=True)) or "neither source nor reference"
 
 
-def _bound(value: float) -> str:
-    return f"{value:g}" if math.isfinite(value) else "unbounded"
+def _takes_either(metric: Metric) -> bool:
+    """Whether a metric reads whichever side is given: it has views, and none is chosen."""
+    return not metric.needs and "view" in declared(type(metric))
+
+
+def _range(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "unbounded"
+    return f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
 
 
 def _options(cls: type[Metric]) -> list[str]:

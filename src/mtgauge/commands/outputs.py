@@ -18,7 +18,7 @@ from typing import Any
 
 from mtgauge.errors import InputError, ResourceError, UsageError
 
-_MAY_BE_BOTH = "against"  # of `check`: its JSON replaces the run that it compares with
+_REPLACED = {"json": "against"}  # of `check`: its JSON may replace the run that it compares with
 
 
 class OutputFile(type(Path())):  # type: ignore[misc]
@@ -45,11 +45,10 @@ def refuse_lost(args: argparse.Namespace) -> None:
     if isinstance(given.get("out"), Path):
         outputs["out"] = given["out"]
     for name, path in outputs.items():
-        for text in _inputs(given, {*outputs, _MAY_BE_BOTH}):
+        for text in _inputs(given, {*outputs, _REPLACED.get(name, "")}):
             if _same(path, text):
                 raise UsageError(
-                    f"{_option(name)} {path}: this file is read here, so writing would destroy it. "
-                    "Name another."
+                    f"{path} is read here, and writing would destroy it: name another output."
                 )
 
 

@@ -22,7 +22,7 @@ from mtgauge.data import columns
 from mtgauge.data.output import write
 from mtgauge.engine.result import Result
 from mtgauge.errors import UsageError
-from mtgauge.report.table import by_score, pairs, render
+from mtgauge.report.table import by_score, groups, pairs, render
 from mtgauge.report.trust import trust_lines
 from mtgauge.report.writers import FORMATS, json_text
 
@@ -87,10 +87,13 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{name} is about the file of --{other} FILE: name it, too.")
     started = time.perf_counter()
     page = args.html is not None
-    result = score_files(args, metrics_or_usual(args), keep=args.texts, page=page)
+    result = score_files(args, metrics_or_usual(args), keep=args.texts or bool(args.by), page=page)
     seconds = time.perf_counter() - started
     shown = by_score(result) if args.sort else result
-    sys.stdout.write(render(shown, args.format, segments=args.segments, width=terminal_width()))
+    how = {"segments": args.segments, "width": terminal_width(), "by": args.by}
+    sys.stdout.write(render(shown, args.format, **how))
+    if args.by and args.format != "json":
+        sys.stdout.write("\n" + groups(shown, args.by, args.format, terminal_width()))
     if args.pairs and args.format != "json":
         sys.stdout.write("\n" + pairs(shown, args.format))
     sys.stdout.flush()
@@ -100,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         _tell(result, seconds, verbose=args.verbose)
     if args.json is not None:
-        write(args.json, json_text(result.to_dict(texts=args.texts)))
+        write(args.json, json_text(result.to_dict(texts=args.texts, by=args.by)))
     if args.html is not None:
         write_page(result, args.html, args.explain)
     return 0

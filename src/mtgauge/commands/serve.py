@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from mtgauge.errors import ResourceError
-from mtgauge.serve.settings import Limits, Settings, state_folder
+from mtgauge.serve.settings import Limits, ServerSettings, state_folder
 
 _EXAMPLES = """
 examples:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         ) from None
     from mtgauge.serve.app import serve
 
-    settings = Settings(
+    settings = ServerSettings(
         state=(args.state or state_folder()).absolute(),
         host=args.host,
         token=args.token,

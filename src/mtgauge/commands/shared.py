@@ -118,8 +118,8 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     """Options of commands that can write the report."""
     parser.add_argument(
         "--by", nargs="+", default=[], metavar="COLUMN",
-        help="report scores of groups of segments too: a column of the table, such as domain, or a "
-        "file with the group of each line",
+        help="scores of groups of segments, too: a column of the table, such as domain, or a file "
+        "with the group of each line",
     )  # fmt: skip
     parser.add_argument(
         "--explain", type=_count, metavar="N",

@@ -113,8 +113,6 @@ def travel(
     rights: Int,
     settings: TravelSettings,
     weights: Float | None = None,
-    *,
-    threads: int | None = None,
 ) -> Float:
     """STD_n of each pair of texts (reference lefts[p], hypothesis rights[p]), one column per order.
 
@@ -135,7 +133,7 @@ def travel(
             block = _Block.fill(table, words, offsets, lefts[part], rights[part], settings, weights)
             out[part] = block.solve().reshape(-1, len(settings.orders))
 
-    in_parallel(run, (sizes[lefts] + sizes[rights]) ** 3.0, threads)
+    in_parallel(run, (sizes[lefts] + sizes[rights]) ** 3.0)
     return out
 
 

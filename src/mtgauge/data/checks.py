@@ -130,17 +130,24 @@ def refuse_uneven(names: Sequence[str], lengths: Sequence[np.ndarray]) -> InputE
     too many, some split k is right: lines before k belong together, lines after it are d apart.
     The k with the least disagreement in length is found from two running sums.
     """
+    listing = ", ".join(f"{n} has {len(c):,}" for n, c in zip(names, lengths, strict=True))
+    message = f"the files have different numbers of lines: {listing}"
     counts = [len(column) for column in lengths]
     short, long = int(np.argmin(counts)), int(np.argmax(counts))
     a, b = (np.log1p(lengths[i].astype(float)) for i in (short, long))
     shift = len(b) - len(a)
+    if not lengths[long][-shift:].any():
+        return InputError(
+            message,
+            remedy=f"{names[long]} ends in {shift:,} empty line{'s' if shift > 1 else ''}, which "
+            f"{names[short]} does not have: delete what is no segment.",
+        )
     centre = np.median(b) - np.median(a) if len(a) else 0.0
     before = np.concatenate(([0.0], np.cumsum(np.abs(b[: len(a)] - a - centre))))
     after = np.concatenate(([0.0], np.cumsum(np.abs(b[shift:] - a - centre)[::-1])))[::-1]
     part = int(np.argmin(before + after)) + 1
-    listing = ", ".join(f"{name} has {count:,}" for name, count in zip(names, counts, strict=True))
     return InputError(
-        f"the files have different numbers of lines: {listing}",
+        message,
         remedy=f"{names[short]} and {names[long]} seem to part near line {part:,}: look for a line "
         "that was lost, split or joined there.",
     )

@@ -93,6 +93,14 @@ def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[C
         keys = [key]
     else:
         keys = choose(header, role)
+        if keys == header and all(len(name.split()) > 3 or len(name) > 30 for name in header):
+            raise InputError(
+                f"the first line holds texts, not names of columns: {keys[0]!r}",
+                file=path,
+                line=1,
+                remedy="Write a line of names above it, such as source, reference and one per "
+                f"system, or name a column: {path.name}:COLUMN.",
+            )
         if not keys and readers.table_kind(path) in readers.BILINGUAL:
             keys = [name for name in header if name == "target"]
         if not keys:

@@ -12,6 +12,7 @@ sacrebleu's `refs[k][i]` in place of `references[i]` must not give a number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
@@ -259,11 +260,22 @@ def _stamp(column: Column) -> tuple[int, ...]:
 
 def _facts(argument: str, texts: Sequence[Column], spool: Spool) -> Column:
     """`--doc`, `--by`: a column of a table that is read anyway, or a file of its own."""
+    headers: dict[str, list[str]] = {}
     for column in texts:
         if column.key is not None and column.path is not None:
             name = column.label.removesuffix(f":{column.key}")
-            if argument in readers.header_of(column.path, name):
+            headers[name] = readers.header_of(column.path, name)
+            if argument in headers[name]:
                 return replace(column, label=f"{name}:{argument}", key=argument, lists=False)
+    is_bare = argument != "-" and not re.search("[/:]", argument)
+    if headers and is_bare and not Path(argument).exists():
+        name, header = next(iter(headers.items()))
+        raise InputError(
+            f"there is no column {argument!r}, and no file of that name",
+            file=name,
+            line=1,
+            remedy=f"The columns are: {', '.join(header)}.",
+        )
     return columns.column(argument, "system", spool)[0]
 
 

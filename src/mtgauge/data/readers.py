@@ -121,9 +121,8 @@ def raw_lines(path: Path, label: str | None = None) -> Iterator[tuple[int, str]]
 
 def damaged(error: Exception, file: str | Path, line: int) -> InputError:
     """What is told of a file that cannot be read to its end."""
-    where = "after this line" if line else "from its first line on"
     return InputError(
-        f"the file is damaged {where} ({error})",
+        f"the file is damaged {'after this line' if line else 'from its start'} ({error})",
         file=file,
         line=line or None,
         remedy="Fetch or compress it again.",
@@ -253,7 +252,12 @@ def json_row(text: str, label: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON ({error.msg})", file=label, line=number) from None
+        raise InputError(
+            f"not valid JSON ({error.msg}, character {error.pos + 1})",
+            file=label,
+            line=number,
+            remedy="Each line is one object, without a comma behind it.",
+        ) from None
     except (ValueError, RecursionError):
         raise InputError(
             "not sensible JSON: brackets nest too deep, or a number is too long",

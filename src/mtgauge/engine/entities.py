@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mtgauge import registry
 from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.output import file_name, make_folder
 from mtgauge.data.segments import Segments
@@ -152,7 +153,14 @@ def _ready(corpus: Corpus, spec: str, lang: str) -> Kobe:
         raise UsageError("Entities are counted beside the source: give -s FILE.")
     if twice := {"source", "reference"} & set(corpus.systems):
         raise UsageError(f"A system cannot be called {twice.pop()!r} here: rename its file.")
+    refuse_other(spec)
     metric = make_ready(spec, task_of(corpus, lang)).metric
-    if not isinstance(metric, Kobe):
-        raise UsageError(f"Entities are those of kobe, not of {metric.name}.")
+    assert isinstance(metric, Kobe)
     return metric
+
+
+def refuse_other(spec: str) -> None:
+    """Refuse a metric that finds no entities, before anything is made ready."""
+    name, _ = registry.split_spec(spec)
+    if name != "kobe":
+        raise UsageError(f"Entities are those of kobe: -m takes kobe, not {name}.")

@@ -17,12 +17,13 @@ from dataclasses import replace
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.segments import Segments
-from mtgauge.engine.entities import Kept, kept_by_kind
+from mtgauge.engine.entities import Kept, kept_by_kind, refuse_other
 from mtgauge.engine.local import references_per_segment, task_of
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.ready import Ready, check_device, make_ready
 from mtgauge.errors import InputError, UsageError
-from mtgauge.metric import Explanation, Metric
+from mtgauge.explanation import Explanation
+from mtgauge.metric import Metric
 from mtgauge.metrics.kobe import Kobe
 
 EXPLAINED = 1500
@@ -68,7 +69,7 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     """The explanation of one segment, with its texts, the score of a run, and what lowered it."""
     alone = metric.cut(alone)
     short, longer = alone.cut(EXPLAINED)
-    found = _explained(metric, short)
+    found = metric.explained(short)
     found = replace(found, sentences=_sentences(short), meaning=metric.meaning)
     if longer:
         score = float(metric.segment_score(metric.filled_rows(alone))[0])
@@ -91,18 +92,6 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     )
 
 
-def _explained(metric: Metric, alone: Segments) -> Explanation:
-    """What the metric says; of an empty translation many have nothing to say."""
-    try:
-        return metric.explain(alone)
-    except UsageError:
-        if not checks.is_blank(alone.hypotheses[0]):
-            raise
-    score = float(metric.segment_score(metric.filled_rows(alone))[0])
-    remark = "There is no translation: that has the worst score."
-    return Explanation(metric.name, score, (), (), remarks=(remark,))
-
-
 def _sentences(alone: Segments) -> dict[str, str]:
     """The texts of one segment by their side; several references are numbered."""
     sides = {} if alone.sources is None else {"source": alone.sources[0]}
@@ -115,9 +104,9 @@ def _sentences(alone: Segments) -> dict[str, str]:
 
 def categories(corpus: Corpus, spec: str, lang: str | None) -> Kept:
     """Kept and all source entities by kind: figure 3 of the paper on KoBE, for one system."""
+    refuse_other(spec)
     metric = _ready(corpus, spec, lang).metric
-    if not isinstance(metric, Kobe):
-        raise UsageError(f"--categories counts entities: it takes kobe, not {metric.name}.")
+    assert isinstance(metric, Kobe)
     (kept,) = kept_by_kind(corpus, metric, lang).values()
     return kept
 

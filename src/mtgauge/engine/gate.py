@@ -1,7 +1,7 @@
 """The gate of `mtgauge check`: may this translation pass?
 
-    verdict = decide(result, settings, found)          found: flags by system and segment
-    verdict.closed, [check for check in verdict.checks if check.closed]
+    decision = decide(result, settings, found)          found: flags by system and segment
+    decision.closed, [check for check in decision.checks if check.closed]
 
 Every limit is one check per judged system. Judged are all systems but the baseline; all of them
 where there is one only, or where a stored run is the baseline.
@@ -29,7 +29,7 @@ from mtgauge.data.corpus import Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.engine import foreign
 from mtgauge.engine.flags import Flags
-from mtgauge.engine.limits import WARNINGS, Allowed, Settings
+from mtgauge.engine.limits import WARNINGS, Allowed, GateSettings
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.errors import LanguageError, UsageError
@@ -120,7 +120,7 @@ Check = Below | Drop | Flagged
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Decision:
     checks: tuple[Check, ...]
     texts: Mapping[tuple[str, int], str] = field(default_factory=dict)  # of the worst segments
 
@@ -135,11 +135,11 @@ def _slack(*values: float) -> float:
 
 def decide(
     result: Result,
-    settings: Settings,
+    settings: GateSettings,
     flags: Mapping[str, Sequence[Flags]],
     last: Result | None = None,
     baseline: str | None = None,
-) -> Verdict:
+) -> Decision:
     """All checks of a run; `last` is a stored run, `baseline` a system of it."""
     judged = [
         name
@@ -163,7 +163,7 @@ def decide(
             )
         for warning, allowed in (settings.fail_on or {}).items():
             checks.append(_flagged(warning, name, allowed, flags[name]))
-    return Verdict(tuple(checks))
+    return Decision(tuple(checks))
 
 
 def _below(metric: MetricResult, name: str, limit: float) -> Below:
@@ -289,10 +289,10 @@ def _p_of_means(system: SystemScore, before: SystemScore, seed: int) -> float | 
     return float(p_randomisation([metric], [table], seed=seed)[0][0, 1])
 
 
-def with_texts(verdict: Verdict, corpus: Corpus, *, unescape: bool) -> Verdict:
-    """The verdict with the translations of its worst segments, read again."""
-    wanted = {(c.system, w.row) for c in verdict.checks if c.closed for w in c.worst}
-    return Verdict(verdict.checks, dict(_texts(corpus, wanted, unescape)) if wanted else {})
+def with_texts(decision: Decision, corpus: Corpus, *, unescape: bool) -> Decision:
+    """The decision with the translations of its worst segments, read again."""
+    wanted = {(c.system, w.row) for c in decision.checks if c.closed for w in c.worst}
+    return Decision(decision.checks, dict(_texts(corpus, wanted, unescape)) if wanted else {})
 
 
 def _texts(

@@ -52,7 +52,7 @@ class Allowed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class GateSettings:
     """The limits of a gate, and what a file may say beside them; None: nothing was said."""
 
     fail_below: dict[str, float] = field(default_factory=dict)  # spec: the worst score allowed
@@ -75,7 +75,7 @@ class Settings:
         """Whether there is nothing that could close the gate."""
         return not (self.fail_below or self.max_drop or self.fail_on)
 
-    def merged(self, flags: Settings) -> Settings:
+    def merged(self, flags: GateSettings) -> GateSettings:
         """With what was said on the command line, which wins; limits are merged by metric."""
         said = {f.name: getattr(flags, f.name) for f in fields(flags)}
         limits = {name: getattr(self, name) | said[name] for name in ("fail_below", "max_drop")}
@@ -112,7 +112,7 @@ def _limit(number: float, where: str, text: object, key: str) -> float:
     return number
 
 
-def refuse_impossible(settings: Settings, specs: Collection[str]) -> None:
+def refuse_impossible(settings: GateSettings, specs: Collection[str]) -> None:
     """Refuse limits outside of what a metric can give: such a gate is always open, or never."""
     for spec in settings.fail_below.keys() & set(specs):
         low, high = registry.load(spec).bounds
@@ -121,6 +121,15 @@ def refuse_impossible(settings: Settings, specs: Collection[str]) -> None:
                 f"fail-below {spec}={settings.fail_below[spec]:g} can never be met, or never be "
                 f"missed: scores of {spec} are between {low:g} and {high:g}."
             )
+
+
+def on_another_scale(settings: GateSettings, specs: Collection[str]) -> list[str]:
+    """Limits of 1 or less where scores go to 100: a share was meant, and nothing would fail."""
+    return [
+        f"fail-below {spec}={limit:g}: {spec} goes from 0 to 100, so {100 * limit:g} may be meant."
+        for spec, limit in settings.fail_below.items()
+        if 0 < limit <= 1 and spec in specs and registry.load(spec).bounds == (0, 100)
+    ]
 
 
 def parse_warnings(items: Sequence[str], flag: str) -> dict[str, Allowed]:
@@ -158,7 +167,7 @@ def nearest() -> Path | None:
     return None
 
 
-def read(path: Path) -> Settings:
+def read(path: Path) -> GateSettings:
     """What a TOML file says under [tool.mtgauge.check]; paths are those seen from its folder."""
     try:
         table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -177,8 +186,8 @@ def read(path: Path) -> Settings:
         raise UsageError(f"{path}, [{TABLE}]: {error}") from None
 
 
-def _settings(table: Mapping[str, Any], folder: Path) -> Settings:
-    known = {f.name.replace("_", "-"): f.name for f in fields(Settings)}
+def _settings(table: Mapping[str, Any], folder: Path) -> GateSettings:
+    known = {f.name.replace("_", "-"): f.name for f in fields(GateSettings)}
     if unknown := [key for key in table if key not in known]:
         raise UsageError(f"there is no key {', '.join(unknown)}; there are {', '.join(known)}.")
     said: dict[str, Any] = {}
@@ -202,7 +211,7 @@ def _settings(table: Mapping[str, Any], folder: Path) -> Settings:
             said[key] = tuple(str(folder / each) for each in said[key])
         elif key in said:
             said[key] = str(folder / said[key])
-    return Settings(**said)
+    return GateSettings(**said)
 
 
 def _table(key: str, value: Any) -> dict[str, float]:

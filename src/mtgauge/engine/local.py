@@ -184,7 +184,7 @@ def score_corpus(
         seed=how.seed,
         resamples=RESAMPLES if how.ci else 0,
         files=corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
-        untested=_untested(names, how, n if documents is None else len(set(documents))),
+        untested=_untested(names, how, n, documents),
     )
     if keep:
         kept = Chunk.joined(texts)
@@ -193,14 +193,23 @@ def score_corpus(
     if beside is not None:
         result = beside.meanwhile(result)
     warnings = tuple(watch.messages(unescaped=unescape))
+    units = FEWEST if documents is None else len(set(documents))
+    if how.ci and units < FEWEST:
+        noun = "document is" if units == 1 else "documents are"
+        warnings += (f"{units} {noun} too few for intervals: {FEWEST} or more are wanted.",)
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
 
-def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
+def _untested(
+    names: Sequence[str], how: Comparing, segments: int, documents: Sequence[str] | None
+) -> str | None:
     """Why systems were not tested against each other, where they might have been."""
+    one = "segment" if documents is None else "document"
+    units = segments if documents is None else len(set(documents))
     if len(names) < 2 or not how.ci or units >= FEWEST:
         return None
-    return f"{units} are too few for a test: below {FEWEST} no difference can reach p < 0.05."
+    few = f"1 {one} is" if units == 1 else f"{units} {one}s are"
+    return f"{few} too few: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:

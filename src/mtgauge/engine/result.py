@@ -14,7 +14,7 @@ package's names when it is asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -28,7 +28,8 @@ from mtgauge.engine.flags import Flags
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.trust import ENOUGH, Trust
 from mtgauge.errors import ResourceError, UsageError
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.signature import Signature
 from mtgauge.stats.bootstrap import SEED
 from mtgauge.stats.paired import ALPHA, Pairwise
@@ -157,7 +158,8 @@ class Result(Mapping[str, MetricResult]):
 
     def __repr__(self) -> str:
         what = f"{', '.join(self.metrics)} of {', '.join(self.systems)}"
-        return f"<Result: {what}; {self.segments:,} segments; print() shows the table>"
+        noun = "segment" if self.segments == 1 else "segments"
+        return f"<Result: {what}; {self.segments:,} {noun}; print() shows the table>"
 
     def _repr_html_(self) -> str:
         return str(_show(self, "notebook"))
@@ -166,8 +168,14 @@ class Result(Mapping[str, MetricResult]):
         """Write the page of this result: one HTML file that needs nothing else."""
         return Path(_show(self, "page", path))
 
-    def to_dict(self, *, segments: bool = True, texts: bool = False) -> dict[str, Any]:
-        """For JSON; `texts` puts the texts in, so that a page can be made of it later."""
+    def to_dict(
+        self, *, segments: bool = True, texts: bool = False, by: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """For JSON; `texts` puts the texts in, so that a page can be made of it later.
+
+        Groups of segments are in with the texts; without them, those that `by` names.
+        """
+        slices = [s.to_dict() for s in self.slices if texts or s.by in by]
         return {
             "mtgauge": __version__,
             "lang": self.lang,
@@ -180,7 +188,7 @@ class Result(Mapping[str, MetricResult]):
             **({} if self.untested is None else {"untested": self.untested}),
             "checks": self.checks,
             "metrics": [_metric_dict(m, segments) for m in self.metrics.values()],
-            **({"slices": [s.to_dict() for s in self.slices]} if texts else {}),
+            **({"slices": slices} if texts or slices else {}),
             **({"texts": vars(self.texts)} if texts and self.texts is not None else {}),
         }
 

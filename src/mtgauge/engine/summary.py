@@ -60,7 +60,8 @@ def summarise(
         grouped = [bootstrap.by_document(rows, mine) for rows in kept]
         kept, sizes = [rows for rows, _ in grouped], grouped[0][1]
     resampled = tests = None
-    if how.ci and kept[0].shape[1] > 1:  # one segment is drawn again and again: no interval
+    # one segment is drawn again and again, of a few documents the same: no interval
+    if how.ci and kept[0].shape[1] > (1 if documents is None else paired.FEWEST - 1):
         resampled = bootstrap.resampled_scores(objects, kept, seed=how.seed, sizes=sizes)
         if len(names) > 1:
             tests = paired.compare_all(objects, kept, resampled, how.seed, sizes)
@@ -87,8 +88,10 @@ def summarise(
             dict(metric.notes),
             tests=None if tests is None else tests[j],
         )
-        if resampled is not None and (lost := int(np.isnan(resampled[j]).any(axis=1).sum())):
-            result.notes["undefined resamples"] = lost
+        if resampled is not None:
+            lost = int(np.isnan(resampled[j]).any(axis=1).sum())
+            if 0 < lost < len(resampled[j]):
+                result.notes["undefined resamples"] = lost
         found[spec] = result
     return found
 
@@ -103,6 +106,8 @@ def _systems(
     higher_is_better: bool,
 ) -> dict[str, SystemScore]:
     intervals = None if resampled is None else bootstrap.interval(resampled)
+    if intervals is not None:  # one segment with a score is drawn again and again: no interval
+        intervals[(~np.isnan(by_segment)).sum(axis=1) < 2] = np.nan
     several = tests is not None and len(names) > 2
     ranks = tests.ranks(real, higher_is_better) if tests is not None and several else None
     base = list(names).index(baseline)

@@ -36,7 +36,6 @@ class Verdict:
     sentences: tuple[str, ...]
     needs_person: tuple[int, ...]
     about: str | None  # the system whose segments these are; None: of all
-    low_by: str | None  # the metric by which segments were called unusually low
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,15 @@ def verdict(result: Result) -> Verdict:
     metric = most_trusted(result, [m.spec for m in served(result)])
     marked = needs_person(result, best, metric)
     about = best if best is not None else names[0] if len(names) == 1 else None
-    headline, *more = _comparison(result, best)
+    headline, *more = (*_comparison(result, best), _work(result, len(marked), about))
+    if len(names) == 1 and result.texts is not None:  # there is no better system, but there is work
+        headline, more = more[0], [headline]
     return Verdict(
         best,
         headline,
-        (*more, _work(result, len(marked), about)),
+        tuple(more),
         tuple(marked),
         about,
-        None if metric is None else metric.spec,
     )
 
 
@@ -214,8 +214,9 @@ def _would_notice(result: Result, best: str) -> list[str]:
     specs = preferences(result, best, other).mine
     metric = most_trusted(result, [spec for spec in specs if result[spec].knows_people])
     if metric is None:
-        where = result.lang or "an unnamed language pair"
-        return [f"Whether people would notice is not known for these metrics and {where}."]
+        if result.lang is None:
+            return ["Whether people would notice can be told if the language pair is given."]
+        return [f"Whether people would notice is not known for these metrics and {result.lang}."]
     found = metric.agreement(best, other)
     if found is None:
         return [f"Whether people would notice takes {ENOUGH} segments or more to say."]

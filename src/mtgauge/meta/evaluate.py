@@ -6,7 +6,8 @@
 
 Correlations keep their sign. Every odd case has a name in `Row.outcomes`, and its number is NaN,
 never 0: constant scores, fewer than three systems, undefined scores, translations that nobody
-judged, judged translations that were not scored.
+judged, judged translations that were not scored. Below six points a resample holds the same two or
+three again and again and lies on a line: there is no interval.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mtgauge.meta.scoring import Level, Scores
 from mtgauge.stats import correlation, correlation_bootstrap
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray
+from mtgauge.stats.paired import FEWEST
 
 
 def evaluate(
@@ -79,7 +81,7 @@ def _served(
     else:
         human, tables = judgements.human, np.array([s.segments for s in scores])
         unjudged = int(np.isnan(human).sum())
-        outcomes = [f"{unjudged} translations not judged, left out"] if unjudged else []
+        outcomes = [f"{_number(unjudged, 'translation')} not judged, left out"] if unjudged else []
     judged = ~np.isnan(human)
     drawn = _Draws(human, tables, judged, level, resamples, seed)
     pairs = _better_worse(judgements) if level == "segment" else np.empty((0, 2), dtype=np.int64)
@@ -91,6 +93,9 @@ def _served(
         if not judged.any() and len(pairs):
             named = ["only better/worse pairs were judged: no correlation with scores"]
         values, samples = drawn.of(j)
+        n = int(mask.sum())
+        if resamples and 3 <= n < FEWEST:
+            named = [*named, f"{n} points are too few for an interval"]
         agreed = _accuracies(judgements, item, column, human, level)
         sizes = {name: found.pairs for name, found in agreed.items()}
         values |= {name: found.value for name, found in agreed.items()}
@@ -100,14 +105,15 @@ def _served(
             values["tau_wmt"] = float(correlation.tau_wmt(column, known))
             draws = correlation_bootstrap.resampled_tau_wmt(column, known, resamples, seed)
             samples["tau_wmt"] = draws[:, 0]
+        firm = {name: s for name, s in samples.items() if n >= FEWEST or name == "tau_wmt"}
         rows.append(
             _row(
                 judgements,
                 item,
                 level,
-                n=int(mask.sum()),
+                n=n,
                 values=values,
-                intervals=intervals(samples),
+                intervals=intervals(firm),
                 chance={name: found.chance for name, found in agreed.items()},
                 pairs=sizes,
                 outcomes=tuple(named),
@@ -167,23 +173,30 @@ def _system_points(
         outcomes.append("human score of a system: the mean of its judged segments")
     unjudged = {s for item in scores for s in item.systems} - set(human)
     if unjudged:
-        outcomes.append(f"{len(unjudged)} systems not judged, left out")
+        outcomes.append(f"{_number(len(unjudged), 'system')} not judged, left out")
     names = list(human)
     tables = [[item.systems.get(system, np.nan) for system in names] for item in scores]
     return np.array(list(human.values())), np.array(tables, dtype=np.float64), outcomes
 
 
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def _outcomes(
     column: FloatArray, human: FloatArray, judged: np.ndarray, mask: np.ndarray, level: Level
 ) -> list[str]:
-    what = "systems" if level == "system" else "translations"
+    what = "system" if level == "system" else "translation"
     found = []
     unscored = int((judged & np.isnan(column)).sum())
     if unscored:
-        found.append(f"{unscored} judged {what} have no score, left out")
+        verb = "has" if unscored == 1 else "have"
+        found.append(f"{_number(unscored, f'judged {what}')} {verb} no score, left out")
     n = int(mask.sum())
     if n < 3:
-        found.append(f"{n} {what}: a correlation needs three (two points always lie on a line)")
+        found.append(
+            f"{_number(n, what)}: a correlation needs three (two points always lie on a line)"
+        )
     elif correlation.is_constant(column[mask]):
         found.append("constant scores: no correlation")
     elif correlation.is_constant(human[mask]):

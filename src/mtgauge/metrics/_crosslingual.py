@@ -9,6 +9,7 @@ run's pair. `CrossLingualOptions` declares the options of both metrics once.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 from mtgauge.data.segments import Segments
@@ -18,20 +19,23 @@ from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range, Unless
+from mtgauge.registry import options
 
 REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
 
 
-class CrossLingualOptions(LanguageModelOptions, total=False):
-    lm_weight: Annotated[float | None, Range(), HAS_MODEL]
-    untranslated: Untranslated | None
-    remap: str | None
-    remap_side: Annotated[Literal["source", "both"] | None, Unless("remap", "none")]
-    remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")]
+@options
+class CrossLingualOptions(LanguageModelOptions):
+    _: KW_ONLY
+    lm_weight: Annotated[float | None, Range(), HAS_MODEL] = None
+    untranslated: Untranslated | None = None
+    remap: str | None = None
+    remap_side: Annotated[Literal["source", "both"] | None, Unless("remap", "none")] = None
+    remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")] = None
 
 
-class CrossLingualMetric(ReferenceFree, PresetMetric):
-    """Base of metrics with `CrossLingualOptions`."""
+class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
+    """Base of both metrics."""
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:
         """Refuse a remap that was fitted for other vectors."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mtgauge.explanation import Explanation, Finding, Link
 from mtgauge.knowledge.link.agreement import Agreement
 from mtgauge.knowledge.link.mention import Mention
-from mtgauge.metric import Explanation, Finding, Link
 
 
 def explain_entities(

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from mtgauge.metric import Finding
+from mtgauge.explanation import Finding
 from mtgauge.text.ngrams import ngrams
 from mtgauge.text.words import UNSPACED, tokenizer
 

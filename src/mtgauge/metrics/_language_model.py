@@ -3,11 +3,10 @@
     LM(t) = 1/n sum_i log p(t_i | t_1 ... t_{i-1})            lm_form=mean
     LM(t) = exp(mean log p)^(1/n)                             lm_form=root
 
-`LanguageModelOptions` declares the options once; a metric takes them all:
+`LanguageModelOptions` declares the options once; a metric that has it for a base takes them all,
+after its own:
 
-    def __init__(self, preset: ... = "default", **lm: Unpack[LanguageModelOptions]) -> None:
-        self.preset = preset
-        self.__dict__.update(group_values(LanguageModelOptions, lm))
+    class Fluency(LanguageModelOptions, PresetMetric): ...
 
 `lm_given=auto` scores a text given its source where the run has sources and the model can do it;
 `resolve` settles it. Limits: a text of one token is not scored without a begin-of-text token.
@@ -16,8 +15,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,24 @@ from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._presets import cleaner
 from mtgauge.options import Range, Unless
+from mtgauge.registry import options
 
 OFF = ("off", "none")
 HAS_MODEL = Unless("lm", *OFF)
 HAS_WEIGHT = Unless("lm_weight", 0.0)
 
 
-class LanguageModelOptions(TypedDict, total=False):
-    lm: str | None
-    lm_form: Annotated[Literal["mean", "root"] | None, HAS_MODEL, HAS_WEIGHT]
-    lm_bos: Annotated[bool | None, HAS_MODEL, HAS_WEIGHT]
-    lm_short: Annotated[Literal["floor", "zero"] | None, HAS_MODEL, HAS_WEIGHT]
-    lm_given: Annotated[Literal["auto", "source", "nothing"] | None, HAS_MODEL, HAS_WEIGHT]
-    lm_prior: Annotated[float | None, Range(), HAS_MODEL, HAS_WEIGHT, Unless("lm_given", "nothing")]
+@options
+class LanguageModelOptions:
+    _: KW_ONLY
+    lm: str | None = None
+    lm_form: Annotated[Literal["mean", "root"] | None, HAS_MODEL, HAS_WEIGHT] = None
+    lm_bos: Annotated[bool | None, HAS_MODEL, HAS_WEIGHT] = None
+    lm_short: Annotated[Literal["floor", "zero"] | None, HAS_MODEL, HAS_WEIGHT] = None
+    lm_given: Annotated[Literal["auto", "source", "nothing"] | None, HAS_MODEL, HAS_WEIGHT] = None
+    lm_prior: Annotated[
+        float | None, Range(), HAS_MODEL, HAS_WEIGHT, Unless("lm_given", "nothing")
+    ] = None
 
 
 _PAPER = {

@@ -20,7 +20,8 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.joining import Word, join
 from mtgauge.encode.tokens.units import DeviceUnits, Units
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Finding, FloatArray, Link
+from mtgauge.explanation import Explanation, Finding, Link
+from mtgauge.metric import FloatArray
 
 if TYPE_CHECKING:
     from mtgauge.metrics._contextual import ContextualMetric

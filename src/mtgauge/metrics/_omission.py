@@ -10,7 +10,8 @@ metric; they do not add up to the score, and a word may be missed only together 
 from __future__ import annotations
 
 from mtgauge.data.segments import Segments
-from mtgauge.metric import Finding, Metric
+from mtgauge.explanation import Finding
+from mtgauge.metric import Metric
 from mtgauge.text.words import tokenizer
 
 UNIT = "better by"

@@ -3,10 +3,11 @@
 A switch left at None takes its value from the preset; one that is given wins over it. `params()`
 shows the values in force, so the signature spells out every switch whatever the preset says.
 
+    @metric("example")
     class Example(PresetMetric):
         presets = {"default": {"ngram": 1}, "paper": {"ngram": 2}}
-        def __init__(self, preset: str = "default", ngram: int | None = None) -> None:
-            self.preset, self.ngram = preset, ngram
+        preset: Literal["default", "paper"] = "default"
+        ngram: int | None = None
 
     Example(preset="paper").options.ngram        # 2
 

@@ -22,7 +22,8 @@ import numpy as np
 from mtgauge.data.segments import Segments
 from mtgauge.encode.model_folder import ModelFolder, open_trained
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._references import MultiReference
 from mtgauge.metrics._unrelated import ReferenceFree
@@ -139,7 +140,7 @@ class TrainedMetric(ReferenceFree):
                 for (view, value), n in Counter(answers).items()
             )
             remarks.append(f"The z-score is the mean of these answers: {told}.")
-        score = facts["0 to 100"] if self.scale == "100" else z
+        score = z if self.scale == "z" else float(self.calibrate(np.array([z]))[0])
         findings, remark = omissions(self, alone)
         return Explanation(
             self.name,

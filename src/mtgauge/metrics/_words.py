@@ -17,7 +17,8 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import ResourceError
-from mtgauge.metric import Explanation, Link, Metric, Task
+from mtgauge.explanation import Explanation, Link
+from mtgauge.metric import Metric, Task
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import MultiReference, distinct
 from mtgauge.registry import options

@@ -25,7 +25,8 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._matching import explain_pair, greedy
 from mtgauge.metrics._presets import Case

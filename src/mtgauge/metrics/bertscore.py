@@ -24,7 +24,8 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import GREEDY, explain_pair, greedy

@@ -30,7 +30,8 @@ import numpy as np
 from mtgauge import registry
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Finding, FloatArray, Metric, Task, Untranslated
+from mtgauge.explanation import Explanation, Finding
+from mtgauge.metric import FloatArray, Metric, Task, Untranslated
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -188,7 +189,7 @@ class Blend(ReferenceFree):
             findings=tuple(sorted(findings, key=lambda finding: -finding.cost)),
             unit="taken off",
             remarks=("A component that takes off less than 0 adds so much to the score.",),
-            parts=tuple(part.explain(alone) for part in self._parts() if _explains(part)),
+            parts=tuple(part.explained(alone) for part in self._parts() if _explains(part)),
         )
 
     def _mean(self, scores: FloatArray) -> FloatArray:

@@ -24,7 +24,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtgauge.data.segments import Segments
-from mtgauge.metric import Finding, FloatArray
+from mtgauge.explanation import Finding
+from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import MOVED, Faults, costliest, moved_run, word_edits
 from mtgauge.metrics._references import distinct
 from mtgauge.metrics._words import ReferenceWords, Words

@@ -15,7 +15,7 @@ Limits: a sentence vector does not see small faults; word order hardly moves a m
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
 from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
-from mtgauge.metric import Explanation, FloatArray, Task, model_label
-from mtgauge.metrics._contextual import warn_of_language
-from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray, Task, model_label
+from mtgauge.metrics._contextual import TOLERANCE, warn_of_language
+from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._presets import Case, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
-from mtgauge.options import When, group_values
+from mtgauge.options import When
 from mtgauge.registry import metric
 
 WINDOW = 4096  # texts
@@ -42,7 +43,6 @@ class Cosine(CrossLingualMetric):
     meaning = "1 plus the weighted fluency at best; compare systems of one pair only."
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     cost = "encoder"
-    tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "default": LM_PRESETS["default"] | REMAP_PRESET | {"lm_weight": 0.125},
         "paper2020": LM_PRESETS["paper2020"] | REMAP_PRESET | {"lm_weight": 0.1},
@@ -50,21 +50,17 @@ class Cosine(CrossLingualMetric):
         | {"remap": "none", "remap_side": "both", "remap_form": "cosine", "lm_weight": 0.1},
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "paper2020", "printed2020"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        against: Literal["source", "reference"] = "source",
-        multi_ref: Annotated[MultiReference, When("against", "reference")] = "best",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-        **shared: Unpack[CrossLingualOptions],
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.against, self.multi_ref = against, multi_ref
-        self.unescape, self.lowercase = unescape, lowercase
-        self.__dict__.update(group_values(CrossLingualOptions, shared))
+    preset: Literal["default", "paper2020", "printed2020"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    against: Literal["source", "reference"] = "source"
+    multi_ref: Annotated[MultiReference, When("against", "reference")] = "best"
+    unescape: bool | None = None
+    lowercase: Case | None = None
+
+    @property
+    def tolerance(self) -> float:  # type: ignore[override]
+        return TOLERANCE[self.model.dtype]
 
     @property
     def needs(self) -> frozenset[str]:
@@ -153,5 +149,6 @@ class Cosine(CrossLingualMetric):
         )
 
     def versions(self) -> dict[str, str]:
-        named = {"model": model_label(self.model.name, self.model.fingerprint)}
+        model = self.model
+        named = {"model": model_label(model.name, model.fingerprint), "dtype": model.dtype}
         return named | super().versions()

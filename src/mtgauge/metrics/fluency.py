@@ -20,13 +20,14 @@ function of length. An empty text has the value -20 by default (0 in the publish
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, Finding, FloatArray, Task, Untranslated
+from mtgauge.explanation import Explanation, Finding
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._language_model import (
     LM_PRESETS,
     OFF,
@@ -35,12 +36,12 @@ from mtgauge.metrics._language_model import (
 )
 from mtgauge.metrics._presets import Case, PresetMetric, settled_case
 from mtgauge.metrics._unrelated import ReferenceFree
-from mtgauge.options import When, group_values
+from mtgauge.options import When
 from mtgauge.registry import metric
 
 
 @metric("fluency")
-class Fluency(ReferenceFree, PresetMetric):
+class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
     summary = "Mean log-probability of the translation under a target-side language model."
     meaning = "Nats per token: 0 is certain, -10 is noise; compares texts of one language only."
     paper = "the language-model term of Zhao et al. 2020"
@@ -51,17 +52,10 @@ class Fluency(ReferenceFree, PresetMetric):
         name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-        untranslated: Annotated[Untranslated | None, When("lm_given", "source", "auto")] = None,
-        **lm: Unpack[LanguageModelOptions],
-    ) -> None:
-        self.preset, self.unescape, self.lowercase = preset, unescape, lowercase
-        self.untranslated = untranslated
-        self.__dict__.update(group_values(LanguageModelOptions, lm))
+    preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default"
+    unescape: bool | None = None
+    lowercase: Case | None = None
+    untranslated: Annotated[Untranslated | None, When("lm_given", "source", "auto")] = None
 
     def check(self) -> None:
         super().check()

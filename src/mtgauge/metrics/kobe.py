@@ -22,60 +22,39 @@ against invented entities (`measure=f1` is a stricter one).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.errors import UsageError
+from mtgauge.explanation import Explanation
 from mtgauge.knowledge.link.agreement import (
     Agreement,
     agree,
     agree_on_names,
-    find_names,
     matches_by_sound,
 )
-from mtgauge.knowledge.link.annotations import AnnotationFolder, Side
+from mtgauge.knowledge.link.annotations import Side
 from mtgauge.knowledge.link.concepts import CATEGORY
 from mtgauge.knowledge.link.mention import Linker, Mention
-from mtgauge.metric import Explanation, FloatArray, Task, Untranslated
+from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._concepts import ConceptFinder, joined
 from mtgauge.metrics._entities import explain_entities
+from mtgauge.metrics._mentions import NOTHING, Mentioned, MentionReader, Pair, left_in_source
 from mtgauge.metrics._presets import PresetMetric
+from mtgauge.metrics._references import references_of, sources_of
 from mtgauge.options import When
 from mtgauge.registry import metric
-from mtgauge.text.words import UNSPACED
 
-Pair = tuple[str, str]
-_TELLING_WORDS = 5  # the language of a shorter text is a guess
-_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\S)+")
-_UNSPACED_WORD = 0.5  # words in a character of a script without spaces
-_REPEATED = 0.5  # share of words that a text left in the source language has from its source
-_KEPT_TEXTS = 100_000
 _NO_PAIR = "kobe needs the language pair to find entities: give it with -l cs-en."
 _HAS_BASE = When("annotations", None)
 _CATEGORIES = frozenset(  # of the embedded knowledge base, and of what is found without it
     "address concept currency date language name number organisation person place unit".split()
 )
 _NAMED = frozenset({"place", "person", "organisation", "language"})
-
-
-class _Side(NamedTuple):
-    """What a text mentions: known entities, and names outside the knowledge base if wanted."""
-
-    mentions: list[Mention]
-    names: list[Mention] | None
-
-    @property
-    def known(self) -> list[Mention]:
-        """All of them."""
-        return [*self.mentions, *(self.names or ())]
-
-
-_NOTHING = _Side([], [])  # of a text that was left in the source language
 
 
 @metric("kobe")
@@ -102,35 +81,21 @@ class Kobe(PresetMetric):
         },
     }
 
-    def __init__(
-        self,
-        kb: Annotated[str, _HAS_BASE] = "embedded",
-        against: Literal["source", "reference"] = "source",
-        measure: Literal["recall", "precision", "f1"] = "recall",
-        preset: Literal["default", "paper"] = "default",
-        numbers: Annotated[bool | None, _HAS_BASE] = None,
-        names: Annotated[bool | None, _HAS_BASE] = None,
-        concepts: Annotated[bool | None, _HAS_BASE] = None,
-        untranslated: Annotated[Untranslated | None, When("against", "source")] = None,
-        filter_language: Annotated[bool | None, When("untranslated", "keep")] = None,
-        annotations: str | None = None,
-        weights: tuple[str, ...] = (),
-    ) -> None:
-        self.kb = kb
-        self.against = against
-        self.measure = measure
-        self.preset = preset
-        self.numbers = numbers
-        self.names = names
-        self.concepts = concepts
-        self.untranslated = untranslated
-        self.filter_language = filter_language
-        self.annotations = annotations
-        self.weights = weights
+    kb: Annotated[str, _HAS_BASE] = "embedded"
+    against: Literal["source", "reference"] = "source"
+    measure: Literal["recall", "precision", "f1"] = "recall"
+    preset: Literal["default", "paper"] = "default"
+    numbers: Annotated[bool | None, _HAS_BASE] = None
+    names: Annotated[bool | None, _HAS_BASE] = None
+    concepts: Annotated[bool | None, _HAS_BASE] = None
+    untranslated: Annotated[Untranslated | None, When("against", "source")] = None
+    filter_language: Annotated[bool | None, When("untranslated", "keep")] = None
+    annotations: str | None = None
+    weights: tuple[str, ...] = ()
 
     def check(self) -> None:
         super().check()
-        if self.kb != "embedded" or not self._has_base:
+        if self.kb != "embedded" or not self._reader.has_base:
             self._weights()  # the categories are those of the user
             return
         unknown = self._weights().keys() - _CATEGORIES
@@ -152,14 +117,9 @@ class Kobe(PresetMetric):
     def languages(self) -> frozenset[str] | None:
         """Languages of the knowledge base, and with concepts of the encoder too; None where
         annotations replace it."""
-        if not self._has_base:
+        if not self._reader.has_base:
             return None
-        if self.kb == "embedded":
-            from mtgauge.knowledge.base.store import embedded_card, usual_codes
-
-            found = usual_codes(map(str, embedded_card()["languages"]))  # type: ignore[call-overload]
-        else:
-            found = frozenset(self._base().languages())
+        found = self._reader.languages
         return found & self._finder.languages if self._has_concepts else found
 
     @property
@@ -169,23 +129,18 @@ class Kobe(PresetMetric):
     def resolve(self, task: Task) -> Self:
         if task.lang is None:
             raise UsageError(_NO_PAIR)
-        self._linker_of(self.against)  # opened once, shared with what is settled later
+        self._reader.linker(self.against)  # opened once, shared with what is settled later
         return super().resolve(task)
 
     def versions(self) -> dict[str, str]:
-        if not self._has_base:
+        if not self._reader.has_base:
             return {}
         found = self._finder.versions() if self._has_concepts else {}
-        if self.kb == "embedded":
-            from mtgauge.knowledge.base.store import embedded_card
-
-            return found | {"kb_version": str(embedded_card()["fingerprint"])}
-        return found | {"kb_version": str(self._base().fingerprint())}
+        return found | {"kb_version": self._reader.version}
 
     def use(self, linker: Linker) -> None:
         """Find mentions with a linker of your own (a spaCy pipeline, a service)."""
-        self.__dict__["_own_linker"] = linker
-        self.__dict__.pop("_held", None)
+        self.__dict__["_opened"] = MentionReader(self.kb, own=linker)
 
     def statistics(self, batch: Segments) -> FloatArray:
         weights = self._weights()
@@ -243,23 +198,24 @@ class Kobe(PresetMetric):
     def agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""
         given, lang = self._given(batch), self._pair(batch)
-        mine = self._sides(given, lang[0], self.against)
-        theirs = self._sides(batch.hypotheses, lang[1], "hypothesis")
+        reader = self._reader
+        mine = reader.read(given, lang[0], self.against)
+        theirs = reader.read(batch.hypotheses, lang[1], "hypothesis")
         pairs = list(zip(given, batch.hypotheses, strict=True))
-        foreign = self._foreign(pairs, lang)
+        foreign = left_in_source(pairs, lang) if self.options.filter_language else set()
         known = partial(self._names_of, lang=lang[1])
-        audible = not self._has_base or matches_by_sound(lang[1])
+        audible = not reader.has_base or matches_by_sound(lang[1])
         found: dict[Pair, Agreement] = {}
         for pair in dict.fromkeys(pairs):
             left, right = mine[pair[0]], theirs[pair[1]]
             if pair in foreign:
-                right = _NOTHING
+                right = NOTHING
             mentioned = agree(*self._first_choices(left.mentions, right.mentions))
             if left.names is not None and right.names is not None:
                 names = (left.names, right.names) if audible else ([], [])
-                text = "" if right is _NOTHING else pair[1]
+                text = "" if right is NOTHING else pair[1]
                 mentioned = agree_on_names(mentioned, text, right.mentions, names, known)
-            if self._has_base and self.preset != "paper":
+            if reader.has_base and self.preset != "paper":
                 mentioned = self._drop_unfindable(mentioned, lang[1])
             found[pair] = mentioned
         if self._has_concepts:
@@ -269,8 +225,8 @@ class Kobe(PresetMetric):
     def _add_concepts(
         self,
         found: dict[Pair, Agreement],
-        mine: dict[str, _Side],
-        theirs: dict[str, _Side],
+        mine: dict[str, Mentioned],
+        theirs: dict[str, Mentioned],
         foreign: set[Pair],
     ) -> None:
         """To what was found of each pair, its nouns; a foreign translation has none."""
@@ -284,7 +240,7 @@ class Kobe(PresetMetric):
         self, texts: Sequence[str], lang: str, side: Side = "hypothesis"
     ) -> list[list[Mention]]:
         """What each text mentions, weak mentions too; `side` matters for annotations."""
-        held = self._sides(texts, lang, side)
+        held = self._reader.read(texts, lang, side)
         found = [held[text].mentions for text in texts]
         if not self._has_concepts:
             return found
@@ -301,7 +257,7 @@ class Kobe(PresetMetric):
             for m in found.lost
             if m.category not in _NAMED
             or (audible and " " not in m.text)
-            or any(self._base().has_name(id, lang) for id in m.ids)
+            or any(self._reader.base.has_name(id, lang) for id in m.ids)
         ]
         return found if len(lost) == len(found.lost) else found._replace(lost=lost)
 
@@ -317,49 +273,15 @@ class Kobe(PresetMetric):
         )
 
     def _names_of(self, id: str, lang: str) -> tuple[str, ...]:
-        return tuple(self._base().names(id, lang))
-
-    def _sides(self, texts: Sequence[str], lang: str, side: Side) -> dict[str, _Side]:
-        """What each distinct text mentions; kept, because systems share their sources."""
-        own = side if self.annotations is not None else ""  # a linker reads both sides alike
-        held: dict[str, _Side] = self.__dict__.setdefault("_held", {}).setdefault((lang, own), {})
-        if len(held) > _KEPT_TEXTS:
-            held.clear()
-        fresh = [text for text in dict.fromkeys(texts) if text not in held]
-        linked = self._linker_of(side).link(fresh, lang)
-        named = self.options.names and self._has_base
-        names = find_names(fresh, linked, lang) if named else [None] * len(fresh)
-        rows = zip(fresh, linked, names, strict=True)
-        held.update((text, _Side(known, own)) for text, known, own in rows)
-        return held
-
-    def _foreign(self, pairs: Sequence[Pair], lang: Pair) -> set[Pair]:
-        """Pairs whose translation was left in the source language: it mentions nothing.
-
-        Such a translation repeats words of its source; only those that do are identified.
-        """
-        if not self.options.filter_language or lang[0] == lang[1]:
-            return set()
-        copies = [pair for pair in pairs if _repeats(*pair)]
-        if not copies:
-            return set()
-        from mtgauge.text.language import identify, known
-
-        if not set(lang) <= known():
-            return set()
-        languages = identify([text for _, text in copies], lang)
-        return {pair for pair, is_in in zip(copies, languages, strict=True) if is_in == lang[0]}
+        return tuple(self._reader.base.names(id, lang))
 
     def _given(self, batch: Segments) -> Sequence[str]:
         if self.against == "source":
-            if batch.sources is None:
-                raise UsageError("kobe needs sources (-s), or against=reference and references.")
-            return batch.sources
-        if batch.references is None:
-            raise UsageError("kobe:against=reference needs references (-r).")
-        if any(len(row) != 1 for row in batch.references):
+            return sources_of(self.name, batch)
+        references = references_of(self.name, batch)
+        if any(len(row) != 1 for row in references):
             raise UsageError("kobe:against=reference takes exactly one reference per segment.")
-        return [row[0] for row in batch.references]
+        return [row[0] for row in references]
 
     def _pair(self, batch: Segments) -> Pair:
         source, target = batch.source_lang, batch.target_lang
@@ -387,58 +309,28 @@ class Kobe(PresetMetric):
         if self._has_concepts and mention.category == CATEGORY:
             name = self._finder.inventory.names.get(id)
             return {"id": id, "category": mention.category, "name": name}
-        kb = self._base() if self._has_base else None
+        kb = self._reader.base if self._reader.has_base else None
         name = (kb.name(id, lang) or kb.label(id)) if kb is not None else None
         return {"id": id, "category": mention.category, "name": name}
 
     @property
-    def _has_base(self) -> bool:
-        """Whether mentions come from a knowledge base, not from annotations or a user's linker."""
-        return self.annotations is None and "_own_linker" not in self.__dict__
+    def _reader(self) -> MentionReader:
+        """What finds mentions; shared with copies that are settled for a run."""
+        if "_opened" not in self.__dict__:
+            o = self.options
+            self.__dict__["_opened"] = MentionReader(
+                self.kb, self.annotations, numbers=o.numbers, names=o.names
+            )
+        reader: MentionReader = self.__dict__["_opened"]
+        return reader
 
     @property
     def _has_concepts(self) -> bool:
-        return bool(self.options.concepts) and self._has_base
+        return bool(self.options.concepts) and self._reader.has_base
 
     @property
     def _finder(self) -> ConceptFinder:
         return ConceptFinder.embedded()
-
-    def _base(self) -> Any:
-        """The knowledge base, opened on first use."""
-        if "_kb" not in self.__dict__:
-            from mtgauge.knowledge.base.store import KnowledgeBase
-
-            self.__dict__["_kb"] = KnowledgeBase.open(self.kb)
-        return self.__dict__["_kb"]
-
-    def _linker_of(self, side: Side) -> Linker:
-        """What finds mentions on a side; opened on first use."""
-        held = self.__dict__
-        if "_own_linker" in held:
-            own: Linker = held["_own_linker"]
-            return own
-        if self.annotations is not None:
-            if "_folder" not in held:
-                held["_folder"] = AnnotationFolder.read(self.annotations)
-            folder: AnnotationFolder = held["_folder"]
-            return folder.linker(side)
-        if "_linker" not in held:
-            from mtgauge.knowledge.link.linker import KnowledgeLinker
-
-            held["_linker"] = KnowledgeLinker(self._base(), numbers=self.options.numbers)
-        linker: Linker = held["_linker"]
-        return linker
-
-
-def _repeats(source: str, text: str) -> bool:
-    """Whether enough of a text stands in its source to ask for its language."""
-    words = _WORD.findall(text)
-    length = sum(_UNSPACED_WORD if re.match(f"[{UNSPACED}]", word) else 1.0 for word in words)
-    units = set(words)
-    return length >= _TELLING_WORDS and (
-        len(units.intersection(_WORD.findall(source))) >= _REPEATED * len(units)
-    )
 
 
 def entity_count_penalty(source: FloatArray, candidate: FloatArray) -> FloatArray:

@@ -41,7 +41,8 @@ from mtgauge.encode import load_encoder
 from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation, FloatArray, Link, Task, model_label
+from mtgauge.explanation import Explanation, Link
+from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._matching import link_findings
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._references import distinct

@@ -43,7 +43,7 @@ Limits: an encoder knows some languages only; a copy of the source is near its o
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Unpack
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -53,9 +53,10 @@ from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.metric import Explanation, FloatArray
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray
 from mtgauge.metrics._copied import copied_share
-from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric, CrossLingualOptions
+from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._matching import (
@@ -68,7 +69,7 @@ from mtgauge.metrics._matching import (
     travel,
 )
 from mtgauge.metrics._presets import Case
-from mtgauge.options import Range, When, group_values
+from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
 _TRANSPORT = When("matching", "transport")
@@ -127,33 +128,22 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         "repo2022": LM_PRESETS["repo2022"] | _REPO | {"form": "inverse"},
     }
 
-    def __init__(
-        self,
-        preset: Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"] = "default",
-        encoder: str = "embedded",
-        layer: int | None = None,
-        ngram: Annotated[int | None, Range(1, 10)] = None,
-        special: bool | None = None,
-        pieces: Literal["all", "first", "mean"] | None = None,
-        punctuation: bool | None = None,
-        matching: Matching | None = None,
-        distance: Annotated[Literal["euclidean", "squared"] | None, _TRANSPORT] = None,
-        dropout: Annotated[float | None, Range(0, 1), _TRANSPORT] = None,
-        form: Annotated[Literal["one_minus", "inverse"] | None, _TRANSPORT] = None,
-        copy_penalty: Annotated[float | None, Range(0)] = None,
-        idf: str = "off",
-        hyp_idf: str = "off",
-        unescape: bool | None = None,
-        lowercase: Case | None = None,
-        **shared: Unpack[CrossLingualOptions],
-    ) -> None:
-        self.preset, self.encoder, self.layer = preset, encoder, layer
-        self.ngram, self.special, self.pieces = ngram, special, pieces
-        self.punctuation, self.matching, self.distance = punctuation, matching, distance
-        self.dropout, self.form, self.copy_penalty = dropout, form, copy_penalty
-        self.idf, self.hyp_idf = idf, hyp_idf
-        self.unescape, self.lowercase = unescape, lowercase
-        self.__dict__.update(group_values(CrossLingualOptions, shared))
+    preset: Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"] = "default"
+    encoder: str = "embedded"
+    layer: int | None = None
+    ngram: Annotated[int | None, Range(1, 10)] = None
+    special: bool | None = None
+    pieces: Literal["all", "first", "mean"] | None = None
+    punctuation: bool | None = None
+    matching: Matching | None = None
+    distance: Annotated[Literal["euclidean", "squared"] | None, _TRANSPORT] = None
+    dropout: Annotated[float | None, Range(0, 1), _TRANSPORT] = None
+    form: Annotated[Literal["one_minus", "inverse"] | None, _TRANSPORT] = None
+    copy_penalty: Annotated[float | None, Range(0)] = None
+    idf: str = "off"
+    hyp_idf: str = "off"
+    unescape: bool | None = None
+    lowercase: Case | None = None
 
     @property
     def idf_sources(self) -> list[str]:

@@ -32,7 +32,8 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
-from mtgauge.metric import Explanation, FloatArray, Untranslated
+from mtgauge.explanation import Explanation
+from mtgauge.metric import FloatArray, Untranslated
 from mtgauge.metrics._idf import IdfMixin
 from mtgauge.metrics._matching import explain_pair, greedy
 from mtgauge.metrics._presets import Case

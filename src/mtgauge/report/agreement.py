@@ -70,7 +70,10 @@ def render(found: Findings, format: str, *, matrix: bool = False) -> str:
 
 
 def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> list[list[str]]:
-    """Metrics down, language pairs across, and the number of points in the last line."""
+    """Metrics down, language pairs across, and the number of points in the last line.
+
+    Where a metric has points of its own (--limit), it has a line of its own.
+    """
     lps = list(dict.fromkeys(row.lp for row in rows))
     grid = [["metric", *lps]]
     for metric in dict.fromkeys(row.metric for row in rows):
@@ -79,10 +82,19 @@ def pivot(rows: Sequence[Row], statistic: str, *, intervals: bool = False) -> li
         grid.append([metric, *cells])
         if not intervals:
             grid += _printed_lines(mine, lps, statistic)
-    counts = {row.lp: row.pairs.get(statistic, row.n) for row in rows}
     what = "pairs" if any(statistic in row.pairs for row in rows) else "n"
-    grid.append([what, *(str(counts[lp]) for lp in lps)])
-    return grid
+    points: dict[str, dict[str, str]] = {}  # by metric and language pair
+    for row in rows:
+        if row.unserved is None:
+            count = str(row.pairs.get(statistic, row.n))
+            points.setdefault(row.metric, {})[row.lp] = count
+    every = [{found[lp] for found in points.values() if lp in found} for lp in lps]
+    if all(len(counts) < 2 for counts in every):
+        return [*grid, [what, *(min(counts, default="-") for counts in every)]]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for metric, found in points.items():
+        alike.setdefault(tuple(found.get(lp, "-") for lp in lps), []).append(metric)
+    return [*grid, *([f"{what} of {', '.join(m)}", *counts] for counts, m in alike.items())]
 
 
 def by_slice(rows: Sequence[Row]) -> list[list[str]]:

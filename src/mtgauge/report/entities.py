@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.engine.entities import Counts
-from mtgauge.metric import Explanation
+from mtgauge.explanation import Explanation
 from mtgauge.report.pictures import figure, save
 from mtgauge.report.writers import draw, fixed, visible
 

@@ -13,7 +13,7 @@ import textwrap
 
 import numpy as np
 
-from mtgauge.metric import Explanation, Finding
+from mtgauge.explanation import Explanation, Finding
 from mtgauge.report.writers import display_width, fixed, fold, pad, shorten, visible
 
 _SHADES = " ░▒▓█"

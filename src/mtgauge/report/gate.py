@@ -1,8 +1,8 @@
 """What a gate says: ten lines for the terminal, JUnit XML for CI, Markdown for people.
 
-terminal(verdict, result)      at most `LINES` lines: verdict, reasons, worst segments
-junit(verdict, result)         one test case per check
-markdown(verdict, result)      the same with the table of scores
+terminal(decision, result)      at most `LINES` lines: decision, reasons, worst segments
+junit(decision, result)         one test case per check
+markdown(decision, result)      the same with the table of scores
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from xml.etree import ElementTree
 
-from mtgauge.engine.gate import Below, Check, Drop, Flagged, Verdict, Worst
+from mtgauge.engine.gate import Below, Check, Decision, Drop, Flagged, Worst
 from mtgauge.engine.result import Result
 from mtgauge.report.table import decimals, render
 from mtgauge.report.writers import draw, escape, fixed, shorten, visible
@@ -24,12 +24,12 @@ _WIDTH = 100
 _NO_XML = re.compile("[\ufffe\uffff]")  # beside what `visible` writes as escapes
 
 
-def terminal(verdict: Verdict, result: Result) -> str:
-    """The verdict, its reasons and the worst segments."""
-    closed = [check for check in verdict.checks if check.closed]
-    shown = closed or list(verdict.checks)
-    lines = [_heading(verdict)]
-    worst = list(_worst(verdict))
+def terminal(decision: Decision, result: Result) -> str:
+    """The decision, its reasons and the worst segments."""
+    closed = [check for check in decision.checks if check.closed]
+    shown = closed or list(decision.checks)
+    lines = [_heading(decision)]
+    worst = list(_worst(decision))
     room = min(_REASONS, LINES - 2) if worst else LINES - 1
     reasons = [f"  {check.system}: {sentence(check, result)}" for check in shown]
     if len(reasons) > room:
@@ -39,14 +39,14 @@ def terminal(verdict: Verdict, result: Result) -> str:
         lines.append("worst segments:")
         for check, each in islice(worst, LINES - len(lines)):
             told = f"  {check.system} {each.row + 1}: {_why(check, each, result)}: "
-            text = visible(verdict.texts[check.system, each.row]) or "(nothing)"
+            text = visible(decision.texts[check.system, each.row]) or "(nothing)"
             lines.append(visible(told) + shorten(text, max(_WIDTH - len(told), 20)))
     return "\n".join(visible(line) for line in lines) + "\n"
 
 
-def _heading(verdict: Verdict) -> str:
-    closed = sum(check.closed for check in verdict.checks)
-    every = len(verdict.checks)
+def _heading(decision: Decision) -> str:
+    closed = sum(check.closed for check in decision.checks)
+    every = len(decision.checks)
     if not closed:
         return f"gate open: {every} of {every} checks passed"
     return f"gate closed: {closed} of {every} checks failed"
@@ -96,9 +96,9 @@ def _why(check: Check, worst: Worst, result: Result) -> str:
     return f"{check.what} {number} worse"
 
 
-def _worst(verdict: Verdict) -> Iterator[tuple[Check, Worst]]:
+def _worst(decision: Decision) -> Iterator[tuple[Check, Worst]]:
     """The worst segments of the failed checks in turn, each segment once."""
-    closed = [check for check in verdict.checks if check.closed]
+    closed = [check for check in decision.checks if check.closed]
     seen = set()
     for rank in zip_longest(*(check.worst for check in closed)):
         for check, worst in zip(closed, rank, strict=True):
@@ -115,18 +115,18 @@ def rule(check: Check) -> str:
     return f"{check.rule} {check.what}={check.limit:g}"
 
 
-def junit(verdict: Verdict, result: Result) -> str:
+def junit(decision: Decision, result: Result) -> str:
     """JUnit XML: a test suite with one case per check."""
     root = ElementTree.Element("testsuites")
     facts = {
         "name": "mtgauge check",
-        "tests": str(len(verdict.checks)),
-        "failures": str(sum(check.closed for check in verdict.checks)),
+        "tests": str(len(decision.checks)),
+        "failures": str(sum(check.closed for check in decision.checks)),
         "errors": "0",
         "skipped": "0",
     }
     suite = ElementTree.SubElement(root, "testsuite", facts)
-    for check in verdict.checks:
+    for check in decision.checks:
         names = {"classname": _xml(f"mtgauge.{check.system}"), "name": _xml(rule(check))}
         case = ElementTree.SubElement(suite, "testcase", names)
         told = _xml(sentence(check, result))
@@ -134,7 +134,7 @@ def junit(verdict: Verdict, result: Result) -> str:
             failure = ElementTree.SubElement(case, "failure", {"message": told, "type": check.rule})
             rows = (
                 f"segment {w.row + 1}: {_why(check, w, result)}: "
-                + verdict.texts[check.system, w.row]
+                + decision.texts[check.system, w.row]
                 for w in check.worst
             )
             failure.text = "\n".join(map(_xml, rows)) or None
@@ -153,24 +153,24 @@ def _xml(text: str) -> str:
     return _NO_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", visible(text))
 
 
-def markdown(verdict: Verdict, result: Result) -> str:
-    """A summary for a pull request: verdict, checks, worst segments, scores."""
-    parts = [f"### mtgauge check: {_heading(verdict)}"]
+def markdown(decision: Decision, result: Result) -> str:
+    """A summary for a pull request: decision, checks, worst segments, scores."""
+    parts = [f"### mtgauge check: {_heading(decision)}"]
     grid = [["", "system", "limit", "found"]]
-    for check in sorted(verdict.checks, key=lambda check: not check.closed):
+    for check in sorted(decision.checks, key=lambda check: not check.closed):
         mark = "failed" if check.closed else "passed"
         grid.append([mark, check.system, rule(check), sentence(check, result)])
     parts.append(draw(grid, "markdown", numbers=False))
     worst = [
-        [c.system, str(w.row + 1), _why(c, w, result), verdict.texts[c.system, w.row]]
-        for c, w in islice(_worst(verdict), LINES)
+        [c.system, str(w.row + 1), _why(c, w, result), decision.texts[c.system, w.row]]
+        for c, w in islice(_worst(decision), LINES)
     ]
     if worst:
         head = ["system", "segment", "why", "translation"]
         parts += ["Worst segments:", draw([head, *worst], "markdown", numbers=False)]
     if result:
         parts.append(render(result, "markdown").rstrip())
-    if any(isinstance(check, Drop) and check.needs_p for check in verdict.checks):
+    if any(isinstance(check, Drop) and check.needs_p for check in decision.checks):
         parts.append(
             escape(f"A drop counts if p < {ALPHA} too, where there is a test.", "markdown")
         )

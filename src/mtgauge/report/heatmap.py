@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mtgauge.errors import UsageError
-from mtgauge.metric import Explanation
+from mtgauge.explanation import Explanation
 from mtgauge.report import pictures
 
 

@@ -19,6 +19,8 @@ from mtgauge.engine.contrast import Phrase
 from mtgauge.engine.result import Result, data_frame
 from mtgauge.engine.slices import Slices
 from mtgauge.engine.verdict import verdict
+from mtgauge.explanation import Explanation
+from mtgauge.report.explain import render as render_explanation
 from mtgauge.report.page import render
 from mtgauge.report.page.dom import el, html
 from mtgauge.report.page.scores import notebook_table
@@ -30,8 +32,10 @@ _SEGMENTS = "Segments that differ most"
 _SHOWN = 5  # of them, in text
 
 
-def show(result: Result, form: str, path: str | Path = "") -> Any:
-    """One of the forms above."""
+def show(result: Result | Explanation, form: str, path: str | Path = "") -> Any:
+    """One of the forms above; an explanation has that of the terminal."""
+    if isinstance(result, Explanation):
+        return render_explanation(result)
     if form == "terminal":
         return render_table(result, "table")
     if form == "notebook":
@@ -42,6 +46,10 @@ def show(result: Result, form: str, path: str | Path = "") -> Any:
 
 class Comparison(comparison.Comparison):
     """What `mtgauge.compare` returns: two systems side by side, in every form."""
+
+    def __repr__(self) -> str:
+        metrics = ", ".join(each.metric for each in self.differences)
+        return f"<Comparison: {self.first} and {self.second} by {metrics}; print() shows it>"
 
     def to_pandas(self) -> Any:
         """A data frame with one row per metric."""

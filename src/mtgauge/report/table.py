@@ -9,6 +9,7 @@ one metric carry the same decimals: two on a scale of 100, four on a scale of 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 from mtgauge.engine.result import P_VALUES, MetricResult, Result
@@ -27,10 +28,20 @@ from mtgauge.stats.paired import ALPHA
 WIDTH = 80
 
 
-def render(result: Result, format: str, *, segments: bool = False, width: int = WIDTH) -> str:
-    """The result as text in one of `writers.FORMATS`; a plain table is so many columns wide."""
+def render(
+    result: Result,
+    format: str,
+    *,
+    segments: bool = False,
+    width: int = WIDTH,
+    by: Collection[str] = (),
+) -> str:
+    """The result as text in one of `writers.FORMATS`; a plain table is so many columns wide.
+
+    JSON holds the groups that `by` names; for other formats they are a text of their own, `groups`.
+    """
     if format == "json":
-        return json_text(result.to_dict(segments=segments))
+        return json_text(result.to_dict(segments=segments, by=by))
     if format == "table":
         return _table(result, segments, width)
     if segments:
@@ -58,7 +69,7 @@ def _column(metric: MetricResult) -> list[str]:
         return ["unserved"] * len(metric.systems)
     places = decimals(metric)
     scores = [fixed(s.score, f".{places}f", "undefined") for s in metric.values()]
-    halves = ["" if s.ci is None else f" ±{_half(s.ci, places)}" for s in metric.values()]
+    halves = [_half(s.ci, places) for s in metric.values()]
     wide, wider = max(map(len, scores)), max(map(len, halves))
     cells = []
     for system, score, half in zip(metric.values(), scores, halves, strict=True):
@@ -68,8 +79,10 @@ def _column(metric: MetricResult) -> list[str]:
     return cells
 
 
-def _half(ci: tuple[float, float], places: int) -> str:
-    return fixed((ci[1] - ci[0]) / 2, f".{places}f", "undefined")
+def _half(ci: tuple[float, float] | None, places: int) -> str:
+    """Half of the interval, behind its sign; nothing where it is undefined."""
+    width = math.nan if ci is None else ci[1] - ci[0]
+    return f" ±{width / 2:.{places}f}" if math.isfinite(width) else ""
 
 
 def _heading(metric: MetricResult) -> str:
@@ -184,6 +197,25 @@ def _grid(result: Result) -> list[list[str]]:
     head = ["system", *(_heading(m) for m in result.values())]
     columns = [[" ".join(cell.split()) for cell in _column(m)] for m in result.values()]
     return [head, *map(list, zip(_names(result), *columns, strict=True))]
+
+
+def groups(result: Result, by: Collection[str], format: str, width: int = WIDTH) -> str:
+    """Scores of groups of segments: one table per column that `by` names, one line per group."""
+    blocks = []
+    for each in result.slices:
+        if each.by not in by:
+            continue
+        columns = [["segments", *map(str, each.sizes)]]
+        for spec, systems in each.scores.items():
+            form = f".{decimals(result[spec])}f"
+            for name in result.systems:
+                columns.append([f"{spec} {name}", *(fixed(x, form) for x in systems[name])])
+        first = [each.by, *each.groups]
+        if format == "table":
+            blocks.append(_side_by_side(first, columns, width))
+        else:
+            blocks.append(draw(list(zip(first, *columns, strict=True)), format))
+    return "\n\n".join(blocks) + "\n"
 
 
 def pairs(result: Result, format: str) -> str:

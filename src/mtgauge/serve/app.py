@@ -1,6 +1,6 @@
 """The application: REST interface and pages behind one guard.
 
-app = create(Settings(state=Path("runs")))       an ASGI application, for any server
+app = create(ServerSettings(state=Path("runs")))       an ASGI application, for any server
 serve(settings, port=8765)                       opens the port and stays
 """
 
@@ -24,13 +24,13 @@ from mtgauge.errors import InputError, MtgaugeError, UsageError
 from mtgauge.serve import pages, rest
 from mtgauge.serve.guard import Guard
 from mtgauge.serve.refusals import status_of
-from mtgauge.serve.settings import Settings
+from mtgauge.serve.settings import ServerSettings
 from mtgauge.serve.state import State
 
 _STATIC = Path(__file__).parent / "static"
 
 
-def create(settings: Settings) -> FastAPI:
+def create(settings: ServerSettings) -> FastAPI:
     """The application for these settings; wrong ones, and a folder in use, are refused now."""
     settings.check()
     app = FastAPI(
@@ -88,7 +88,7 @@ def _answer(request: Request, status: int, message: str) -> Response:
     return JSONResponse({"error": message}, status, headers)
 
 
-def serve(settings: Settings, port: int, ready: Callable[[str], Any] | None = None) -> None:
+def serve(settings: ServerSettings, port: int, ready: Callable[[str], Any] | None = None) -> None:
     """Listen until interrupted; `ready` is called with the address once the port is open."""
     import uvicorn
 

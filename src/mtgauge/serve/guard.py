@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mtgauge.serve.settings import Settings
+from mtgauge.serve.settings import ServerSettings
 
 COOKIE = "mtgauge_session"
 POLICY = (
@@ -41,7 +41,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 class Guard:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self.app, self.settings = app, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,14 +131,14 @@ def _same_site(headers: Headers, host: str) -> bool:
     return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 
-def _size_text(settings: Settings) -> str:
+def _size_text(settings: ServerSettings) -> str:
     return (
         f"The upload is larger than {settings.limits.upload / (1 << 20):.4g} MB. Send less, or ask "
         "the server's owner to raise --max-upload."
     )
 
 
-def too_large(settings: Settings) -> Response:
+def too_large(settings: ServerSettings) -> Response:
     return _no(413, _size_text(settings))
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from mtgauge.errors import MtgaugeError
 from mtgauge.serve.refusals import Refusal
 from mtgauge.serve.runs import Run, Store, now
-from mtgauge.serve.settings import Settings
+from mtgauge.serve.settings import ServerSettings
 from mtgauge.serve.worker import Stopped, Worker
 
 INTERRUPTED = "The server stopped while this run was under way."
@@ -29,7 +29,7 @@ INTERRUPTED = "The server stopped while this run was under way."
 class Jobs:
     """The queue and the thread that empties it."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: ServerSettings) -> None:
         self.store, self.settings = store, settings
         self.worker = Worker(settings.device)
         self._queue: queue.Queue[Run | None] = queue.Queue()

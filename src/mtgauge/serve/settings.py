@@ -1,6 +1,6 @@
 """What a server is told when it starts: where it listens, what it allows, where it keeps runs.
 
-    settings = Settings(state=Path("runs"), limits=Limits(segments=5_000))
+    settings = ServerSettings(state=Path("runs"), limits=Limits(segments=5_000))
 
 A server that other machines can reach needs a token; `check` says so before anything is opened.
 """
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     state: Path
     host: str = "127.0.0.1"
     token: str | None = None

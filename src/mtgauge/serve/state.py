@@ -9,7 +9,7 @@ from mtgauge.serve.catalogue import Catalogue
 from mtgauge.serve.jobs import Jobs
 from mtgauge.serve.refusals import Refusal
 from mtgauge.serve.runs import Store
-from mtgauge.serve.settings import Settings
+from mtgauge.serve.settings import ServerSettings
 from mtgauge.serve.worker import Worker
 
 PLACES = 8  # requests that may wait for a quick answer: each holds a thread of the server
@@ -18,7 +18,7 @@ PLACES = 8  # requests that may wait for a quick answer: each holds a thread of 
 class State:
     """Settings, metrics, runs, the queue, and a second process that answers at once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.catalogue = Catalogue(settings.metrics)
         self.store = Store(settings.state, settings.limits.kept)

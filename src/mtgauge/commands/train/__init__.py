@@ -7,6 +7,7 @@ Flags mean the same in every stage: `--train` is learned from, `--dev` only chos
 from __future__ import annotations
 
 import argparse
+import os
 
 from mtgauge.commands.train import blend, embedded, metrics
 
@@ -28,5 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    # before torch is imported: its exporter warns of every layer that it knows well
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     module = next(module for module in _MODULES if args.stage in module.STAGES)
     return int(module.run(args))

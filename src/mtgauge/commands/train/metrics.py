@@ -73,7 +73,7 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
             help=f"of {', '.join(VIEWS)}; a share of the error each")  # fmt: skip
         add(model, cls, "head", "pool", "max_length", "head_rate", "freeze_embeddings")
     else:
-        add(model, cls, "view")
+        add(model, cls, "view", "vectors")
 
 
 def run(args: argparse.Namespace) -> int:

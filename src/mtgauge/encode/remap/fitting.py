@@ -1,8 +1,8 @@
 """Fits remaps from parallel text: vectors of paired words or sentences, then CLP or UMD.
 
-    plan = RemapPlan("de-en", method="clp")
+    plan = RemapPlan("de-en")
     sources, targets = read_parallel("news.de", "news.en", 2000)
-    fitted = fit_remap(plan, sources, targets)
+    (fitted,) = fit_remaps(plan, sources, targets, ["clp"])
     fitted.remap.save("de-en.remap");  fitted.found_before, fitted.found_after
 
 `found_before` and `found_after` are the shares of words whose nearest neighbour in the other
@@ -67,11 +67,6 @@ class CurvePoint(NamedTuple):
     sentences: int
     fitted: FittedRemap
     retrieved: float  # share of held-out sentences whose nearest neighbour is their translation
-
-
-def fit_remap(plan: RemapPlan, sources: Sequence[str], targets: Sequence[str]) -> FittedRemap:
-    """A remap fitted on sentence pairs."""
-    return fit_remaps(plan, sources, targets, [plan.method])[0]
 
 
 def fit_remaps(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import is_blank
 from mtgauge.encode.card import read_object
-from mtgauge.encode.load import current_settings, load_encoder
+from mtgauge.encode.load import EncoderSettings, current_settings, load_encoder
 from mtgauge.encode.tokens.encoder import BoolArray, TokenVectors, Vectors
 from mtgauge.errors import ResourceError
 
@@ -38,6 +38,7 @@ class SentenceEncoder:
     layer: int = -1
     lowercase: bool = False
     languages: tuple[str, ...] = ()
+    dtype: str = "float32"  # precision of the computation
 
     def encode(self, texts: Sequence[str], lang: str | None = None) -> tuple[Vectors, int]:
         raise NotImplementedError
@@ -48,7 +49,7 @@ class MeanEncoder(SentenceEncoder):
 
     def __init__(self, spec: str, layer: int | None, side: str) -> None:
         self.tokens = load_encoder(spec)
-        self.name = self.tokens.name
+        self.name, self.dtype = self.tokens.name, self.tokens.dtype
         wanted = self.tokens.default_layer[side] if layer is None else layer
         self.layer = self.tokens.resolve(wanted)[0]
         self.lowercase, self.languages = self.tokens.lowercase, self.tokens.languages
@@ -80,7 +81,7 @@ class SentenceTransformer(SentenceEncoder):
                 self.steps.append((kind, read_object(path), path.parent))
             elif kind not in ("Transformer", "Normalize"):  # a cosine needs no normalisation
                 raise ResourceError(f"{spec}: modules of type {kind} are not supported.")
-        self.fingerprint = self.tokens.fingerprint
+        self.fingerprint, self.dtype = self.tokens.fingerprint, self.tokens.dtype
 
     def encode(self, texts: Sequence[str], lang: str | None = None) -> tuple[Vectors, int]:
         tokens = self.tokens.encode(texts, -1, lang)
@@ -125,16 +126,16 @@ def load_sentence_encoder(
     if kind in ("laser", "st") or spec == "use":
         if layer is not None:
             raise ResourceError(f"encoder={spec} has no layers to choose from: leave out layer=.")
-        return _load(kind, where)
+        return _load(kind, where, current_settings())
     return MeanEncoder(spec, layer, side)
 
 
 @lru_cache(maxsize=2)
-def _load(kind: str, where: str) -> SentenceEncoder:
+def _load(kind: str, where: str, settings: EncoderSettings) -> SentenceEncoder:
     if kind == "laser":
         from mtgauge.encode.sentence.laser import LaserEncoder
 
-        return LaserEncoder(Path(where).expanduser(), current_settings())
+        return LaserEncoder(Path(where).expanduser(), settings)
     return UseEncoder() if kind == "use" else SentenceTransformer(where)
 
 

@@ -159,7 +159,7 @@ class _Run:
             self.rejected = self.found.rejected
             self._first_pass(folder, work if job.top else folder, manifest, before, first)
             if job.top is not None:
-                self._second_pass(folder, work, manifest, job.top)
+                self._second_pass(folder, manifest, job.top)
             names = ("records", "rejected", "kept")
             totals = {name: getattr(self.found, name) for name in names}
             manifest.finish(totals | {"dropped": dict(sorted(self.found.dropped.items()))})
@@ -212,7 +212,7 @@ class _Run:
             self.found.count(entry)
             following = next(pieces, None)
 
-    def _second_pass(self, folder: Path, work: Path, manifest: Manifest, share: top.Top) -> None:
+    def _second_pass(self, folder: Path, manifest: Manifest, share: top.Top) -> None:
         """Of the scored shards what is above the cut."""
         scored, written = manifest.finished("score"), manifest.finished("write")
         files = [folder / f"{entry['file']}.keys" for entry in scored]

@@ -131,7 +131,7 @@ def judge_chinese_person(mention: Mention, text: str) -> Mention:
 
 
 def weaken_without_amount(
-    mention: Mention, text: str, figures: list[Mention], spelt: list[Mention]
+    mention: Mention, figures: list[Mention], spelt: list[Mention]
 ) -> Mention:
     """A currency's name beside no amount is weak: "pound", "crown" and "pes" mean other things."""
     if mention.weak or not mention.text.islower():

@@ -101,7 +101,7 @@ class _Matcher:
                 taken = Spans((m.begin, m.end) for m in figures)
                 found = [m for m in found if not taken.meets(m.begin, m.end)] + figures
             found = [
-                weaken_without_amount(m, text, figures, spelt) if m.category == "currency" else m
+                weaken_without_amount(m, figures, spelt) if m.category == "currency" else m
                 for m in found
             ]
             taken = Spans((m.begin, m.end) for m in found)

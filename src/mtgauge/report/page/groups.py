@@ -25,8 +25,8 @@ def section(result: Result) -> Element | None:
     usual = most_trusted(result, [m.spec for m in served(result)])
     return part("groups", "Where systems differ" if len(result.systems) > 1
            else "Where it does well",
-        el("p", {"class": "lead"}, "Scores of parts of the test set. A bar is a score, from the "
-           "lowest to the highest of its table; small groups say little."),
+        el("p", {"class": "lead"}, "Scores of parts of the test set. Bars begin at 0, or at the "
+           "lowest score where one is below 0; small groups say little."),
         el("div", {"class": "groups"},
            [_group(result, k, each, None if usual is None else usual.spec)
             for k, each in enumerate(every)],
@@ -64,7 +64,7 @@ def _group(result: Result, k: int, slices: Slices, usual: str | None) -> Element
     return el(
         "div",
         {"class": "panel"},
-        el("h3", {}, f"By {slices.by}", " " if choice is not None else None, choice),
+        el("h3", {}, f"By {slices.by}", f": {shown}" if choice is None else " ", choice),
         tables,
     )
 
@@ -74,7 +74,7 @@ def _table(
 ) -> Element:
     scores = slices.scores[measure]
     known = [x for row in scores.values() for x in row if math.isfinite(x)]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    low, high = min([0.0, *known]), max(known, default=1.0)
     places = decimals(result[measure]) if measure in result else 1
     lower = measure in result and not result[measure].higher_is_better
     names = [name for name in result.systems if name in scores]
@@ -98,7 +98,7 @@ def _table(
 def _cell(x: float, low: float, high: float, places: int, k: int, *, is_best: bool) -> Element:
     if not math.isfinite(x):
         return el("td", {}, "–")
-    share = 8 + 92 * ((x - low) / (high - low) if high > low else 1.0)
+    share = 1 + 99 * ((x - low) / (high - low) if high > low else 1.0)
     bar = el(
         "svg",
         {"width": "100%", "height": 6, "aria-hidden": "true"},

@@ -24,7 +24,7 @@ from mtgauge.engine.flags import Flags
 from mtgauge.engine.result import MetricResult, Result
 from mtgauge.engine.slices import lengths
 from mtgauge.engine.verdict import Verdict, most_trusted, served, shown_pair
-from mtgauge.metric import Explanation
+from mtgauge.explanation import Explanation
 from mtgauge.report.table import decimals
 from mtgauge.report.writers import visible
 

@@ -300,7 +300,7 @@
       line(el("span", { class: "who " + colour(s) }, facts.systems[s]),
         [text === "" ? el("em", { class: "quiet" }, "empty") : marked(text, marks, gaps),
           el("span", { class: "more" }, more.filter((x) => x).join(" · "))],
-        [el("span", { title: metricNames[state.metric] }, value)], TARGET_LANG);
+        [value, el("small", {}, metricNames[state.metric])], TARGET_LANG);
     });
     const panel = el("div", { class: "explain", hidden: true });
     const opener = el("button", {

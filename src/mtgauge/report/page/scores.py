@@ -21,6 +21,7 @@ from mtgauge.report.writers import fixed
 from mtgauge.stats.paired import ALPHA
 
 _BINS = 30
+_ENDS = (1.0, 100.0)  # of scales that begin at 0; no axis goes beyond where no score does
 _COLOURS = 8  # page.css has so many
 
 
@@ -87,8 +88,8 @@ def _cell(metric: MetricResult, name: str) -> list[str | Element]:
     system = metric[name]
     form = f".{decimals(metric)}f"
     cell: list[str | Element] = [fixed(system.score, form, "undefined")]
-    if system.ci is not None:
-        half = fixed((system.ci[1] - system.ci[0]) / 2, form, "?")
+    if system.ci is not None and all(map(math.isfinite, system.ci)):
+        half = format((system.ci[1] - system.ci[0]) / 2, form)
         cell.append(el("small", {"class": "quiet"}, f" ±{half}"))
     if system.versus is not None and system.versus.significant:
         cell.append(" ★")
@@ -131,10 +132,16 @@ def _places(span: float) -> int:
 
 
 def _padded(known: Sequence[float]) -> tuple[float, float]:
-    """A range with some air at both ends."""
+    """A range with some air at both ends, but none beyond the ends that scales have.
+
+    >>> _padded([0.0, 80.0]), _padded([-1.0, 1.0])
+    ((0.0, 84.8), (-1.12, 1.0))
+    """
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     air = 0.06 * (high - low) or 0.05 * abs(high) or 0.5
-    return low - air, high + air
+    bottom = 0.0 if low >= 0 else low - air
+    tops = [end for end in _ENDS if end >= high]
+    return max(low - air, bottom), min([high + air, *tops])
 
 
 def _row(name: str, result: Result, k: int, picture: Element, value: object) -> Element:
@@ -248,7 +255,11 @@ def tests(result: Result) -> Element | None:
             f"more than chance (p < {ALPHA}, paired randomisation, Holm's correction over all "
             "pairs)? The small number is p; = is no sure difference.",
         ),
-        el("div", {"class": "panels narrow"}, [_matrix(result, metric) for metric in tested]),
+        el(
+            "div",
+            {"class": "panels" if len(result.systems) > 2 else "panels narrow"},
+            [_matrix(result, metric) for metric in tested],
+        ),
     )
 
 
