@@ -25,6 +25,17 @@ def test_metrics_lists_all(run) -> None:
     )
 
 
+def test_what_reads_no_source_is_told_apart_from_what_takes_either(run) -> None:
+    lines = [line.split() for line in run("metrics").out.splitlines() if line[:1].isalpha()]
+    needs = {name: what for name, what, *_ in lines}
+    assert (needs["fluency"], needs["regressor"]) == ("none", "src/ref")
+    assert (needs["blend"], needs["kobe"], needs["bleu"]) == ("src+ref", "src", "ref")
+    told = " ".join(run("metrics fluency").out.split())
+    assert "needs neither source nor reference" in told
+    assert "this is no metric of translation" in told
+    assert "needs source or reference" in " ".join(run("metrics regressor").out.split())
+
+
 @pytest.mark.parametrize("name", registry.names())
 def test_metrics_tells_about_one(run, name: str) -> None:
     out = run(f"metrics {name}").out

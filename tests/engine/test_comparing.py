@@ -48,13 +48,13 @@ def test_below_six_segments_there_is_no_test_and_a_reason(
     result = mtgauge.score(systems, references=["the dog"], metrics=["chrf"])
     assert result["chrf"]["b"].versus is None
     assert result.untested is not None
-    assert "1 are too few" in result.untested
+    assert "1 segment is too few" in result.untested
     for name, texts in {**systems, "ref": ["the dog"]}.items():
         (tmp_path / f"{name}.txt").write_text(texts[0] + "\n")
     where = [str(tmp_path / f"{x}.txt") for x in ("a", "b", "ref")]
     assert main(["score", "-t", *where[:2], "-r", where[2], "-m", "chrf", "--quiet"]) == 0
     out = capsys.readouterr().out
-    assert "no test: 1 are too few" in out
+    assert "no test: 1 segment is too few" in out
     assert "*" not in out
 
 
@@ -73,7 +73,7 @@ def test_documents_widen_the_interval(tmp_path: Path) -> None:
         mtgauge.score(mixed, references=good, metrics=["chrf"], documents=documents[:-1])
 
 
-def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
+def test_doc_takes_a_column_or_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = sentences(12, 0, 0), sentences(12, 0.3, 1)
     rows = [f"{g}\t{b}\td{i // 2}" for i, (g, b) in enumerate(zip(good, bad, strict=True))]
     table = tmp_path / "t.tsv"
@@ -85,8 +85,15 @@ def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
         out = tmp_path / "out.json"
         command = ["score", "-t", f"{table}:online", "-r", str(table), "-m", "chrf", "--quiet"]
         assert main([*command, "--doc", argument, "--json", str(out)]) == 0
-        found.append(json.loads(out.read_text())["metrics"][0]["systems"])
+        run = json.loads(out.read_text())
+        assert run["documents"] == 6
+        found.append(run["metrics"][0]["systems"])
+        assert "(bootstrap over 6 documents)" in capsys.readouterr().out
     assert found[0] == found[1]
+    few = mtgauge.score(
+        {"a": good, "b": bad}, references=good, metrics=["chrf"], documents=["d"] * 11 + ["e"]
+    )
+    assert (few.untested or "").startswith("2 documents are too few: below 6")
 
 
 def test_baseline_pairs_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

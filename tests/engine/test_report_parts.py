@@ -166,7 +166,7 @@ def test_equal_systems_have_no_best() -> None:
 def test_what_was_not_tested_is_said() -> None:
     few = mtgauge.score({"a": ["x y"], "b": ["x z"]}, references=["x z"], metrics=["chrf"])
     said = verdict(few)
-    assert "not tested: 1 are too few" in said.headline
+    assert "not tested: 1 segment is too few" in said.headline
     assert said.sentences[0] == "By the numbers alone, the best of 1 metric: a 0, b 1."
     alone = verdict(mtgauge.score(["x"], references=["x"], metrics=["chrf"]))
     assert alone.headline == "One system, system: there is nothing to compare it with."

@@ -14,6 +14,7 @@ from mtgauge.metric import Metric
 from mtgauge.options import Option, declared, format_value, kind_text
 
 _COLUMN = 34  # where the text on an option begins
+EITHER, NEITHER = "source or reference", "neither source nor reference"
 _TELLING = ("preset", "view")  # what these change depends on models and files
 
 
@@ -37,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
 def overview() -> str:
     """One entry per metric: name, what it needs, which end is good, what it measures."""
     rows = [("metric", "needs", "best", "what it measures")]
-    short = {"reference": "ref", "source": "src"}
+    short = {"reference": "ref", "source": "src", EITHER: "src/ref", NEITHER: "none"}
     for name in registry.names():
         metric = registry.load(name)
-        needs = "+".join(short[side] for side in sorted(metric.needs, reverse=True)) or "-"
+        needs = "+".join(short[side] for side in needed(metric))
         rows.append((name, needs, "high" if metric.higher_is_better else "low", metric.summary))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     room = 80 - sum(widths) - 6
@@ -57,7 +58,7 @@ def details(name: str) -> str:
     metric = registry.load(name)
     low, high = metric.bounds
     facts = {
-        "needs": _needs(metric),
+        "needs": " and ".join(needed(metric)),
         "range": f"{_bound(low)} to {_bound(high)}; "
         + ("higher is better" if metric.higher_is_better else "lower is better"),
         "empty hypothesis": f"{metric.worst:g}",
@@ -86,8 +87,10 @@ def _listed(facts: dict[str, str]) -> list[str]:
     return lines
 
 
-def _needs(metric: Metric) -> str:
-    return "+".join(sorted(metric.needs)) or "-"
+def needed(metric: Metric) -> list[str]:
+    """What a run must give to it, in words; `regressor` takes what there is."""
+    either = EITHER if metric.reads_source(frozenset({"source", "reference"})) else NEITHER
+    return sorted(metric.needs, reverse=True) or [either]
 
 
 def _bound(value: float) -> str:

@@ -183,8 +183,9 @@ def score_corpus(
         baseline=baseline,
         seed=how.seed,
         resamples=RESAMPLES if how.ci else 0,
+        documents=0 if documents is None else len(set(documents)),
         files=corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
-        untested=_untested(names, how, n if documents is None else len(set(documents))),
+        untested=_untested(names, how, n, documents),
     )
     if keep:
         kept = Chunk.joined(texts)
@@ -196,11 +197,16 @@ def score_corpus(
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
 
-def _untested(names: Sequence[str], how: Comparing, units: int) -> str | None:
+def _untested(
+    names: Sequence[str], how: Comparing, segments: int, documents: Sequence[str] | None
+) -> str | None:
     """Why systems were not tested against each other, where they might have been."""
+    units = segments if documents is None else len(set(documents))
     if len(names) < 2 or not how.ci or units >= FEWEST:
         return None
-    return f"{units} are too few for a test: below {FEWEST} no difference can reach p < 0.05."
+    what = "segment" if documents is None else "document"
+    few = f"1 {what} is" if units == 1 else f"{units} {what}s are"
+    return f"{few} too few: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:
