@@ -44,6 +44,7 @@ def test_names_are_capitals_inside_a_sentence() -> None:
         ("Wer kommt morgen?", "Who is coming tomorrow?", 0),
         ("Er sagte: „Komm!“", 'He said: "Come!"', 0),
         ("Er sagte «nein».", "他说“不”。", 0),
+        ('Er sagte: "Nein"', "He said: &quot;No&quot;", 0),
         ("Ποιος έρχεται αύριο;", "Who is coming tomorrow?", 0),
         ("هل يأتي غدا؟", "Is he coming tomorrow?", 0),
         ("वह कल आएगा।", "He comes tomorrow.", 0),

@@ -15,6 +15,7 @@ nothing with a perfect translation. It says something of a pair only beside othe
 
 from __future__ import annotations
 
+import html
 import re
 from functools import lru_cache
 
@@ -64,6 +65,7 @@ def marks_differ(source: str, text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _marks(text: str) -> tuple[bool, ...]:
+    text = html.unescape(text)  # &quot; is a quotation mark, and ends no question
     inside = [bool(mark.search(text)) for mark in _MARKS]
     sentence, question = (bool(mark.search(text.rstrip()[-_END:])) for mark in _ENDS)
     inside[1] |= question
