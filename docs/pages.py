@@ -201,11 +201,12 @@ def write_metric(name: str) -> str:
 def write_metrics(_: str) -> str:
     """All metrics, a link each."""
     from mtgauge import registry
+    from mtgauge.commands.metrics import needed
 
     lines = ["| metric | needs | better | what it measures |", "| --- | --- | --- | --- |"]
     for name in registry.names():
         metric = registry.load(name)
-        needs = " + ".join(sorted(metric.needs, reverse=True)) or "–"
+        needs = " + ".join(needed(metric))
         better = "higher" if metric.higher_is_better else "lower"
         lines.append(f"| [`{name}`]({name}.md) | {needs} | {better} | {metric.summary} |")
     return "\n".join(lines)

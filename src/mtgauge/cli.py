@@ -14,7 +14,10 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from mtgauge._version import __version__
 from mtgauge.commands.outputs import refuse_lost
@@ -49,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         _settle_streams()
+        warnings.formatwarning = _plain(warnings.formatwarning)
     speak_plainly(sys.stdout, sys.stderr)
     try:
         code = _run(arguments)
@@ -67,6 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(fault, OSError):
             _forget_output()  # what is left to write cannot be written
         return error.exit_code
+
+
+def _plain(usual: Callable[..., str]) -> Callable[..., str]:
+    """Warnings of ours as a line for people, without the place in the program."""
+    ours = str(Path(__file__).parent)
+
+    def told(message: Warning | str, category: type[Warning], file: str, *more: Any) -> str:
+        if file.startswith(ours) and issubclass(category, UserWarning):
+            return f"mtgauge: {visible(str(message))}\n"
+        return usual(message, category, file, *more)
+
+    return told
 
 
 def _settle_streams() -> None:

@@ -58,6 +58,12 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} translation has hardly anything to do with its source and lost score by that.",
         "{n} translations have hardly anything to do with their sources and lost score by that.",
     ),
+    "read alone": (
+        "{n} translation was read without its source: this tells how fluent a text is, whatever it "
+        "says.",
+        "{n} translations were read without their sources: this tells how fluent a text is, "
+        "whatever it says.",
+    ),
     "empty": (
         "{n} translation is empty.",
         "{n} translations are empty.",

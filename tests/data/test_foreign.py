@@ -105,7 +105,7 @@ def test_lengths_and_systems_are_checked_against_the_run(tmp_path: Path) -> None
     (found,) = foreign.read(file, SYSTEMS)
     with pytest.raises(InputError, match=r"m.txt, line 3: m: 3 scores of a, which has 2 segments"):
         found.check(["a", "b"], 2)
-    with pytest.raises(InputError, match=r"m.txt, line 3: m: 3 scores of a, which has 4 segments"):
+    with pytest.raises(InputError, match=r"m: 3 scores of a, which has 4 .* then of the second"):
         found.check(["a", "b"], 4)
     with pytest.raises(InputError, match="no scores of c"):
         found.check(["a", "c"], 3)

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings
 from mtgauge.encode.lm import FLOOR, HubLanguageModel, OnnxLanguageModel, mean_scores, split_windows
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metrics._language_model import published
+from mtgauge.notes import sentence
 from mtgauge.registry import load
 from tiny_models import LONGEST, language_model_folders
 
@@ -192,3 +194,13 @@ def test_a_model_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"kind": "encoder"}), "utf-8")
     with pytest.raises(ResourceError, match="describes a encoder, not a fluency"):
         OnnxLanguageModel(folder, EncoderSettings())
+
+
+def test_fluency_says_that_it_read_no_source() -> None:
+    texts, sources = ["The dog sleeps.", "It rains."], ["Der Hund schläft.", "Es regnet."]
+    alone = mtgauge.score(texts, sources, metrics=["fluency"], lang="de-en", ci=False)["fluency"]
+    assert alone.notes["read alone"] == 2
+    assert sentence("read alone", 2).startswith("2 translations were read without their sources")
+    spec = "fluency:lm_given=source"
+    given = mtgauge.score(texts, sources, metrics=[spec], lang="de-en", ci=False)[spec]
+    assert "read alone" not in given.notes

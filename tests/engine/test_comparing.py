@@ -82,7 +82,7 @@ def test_a_few_documents_have_no_interval() -> None:
         assert told in " ".join(found.warnings)
 
 
-def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
+def test_doc_takes_a_column_or_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = sentences(12, 0, 0), sentences(12, 0.3, 1)
     rows = [f"{g}\t{b}\td{i // 2}" for i, (g, b) in enumerate(zip(good, bad, strict=True))]
     table = tmp_path / "t.tsv"
@@ -94,8 +94,15 @@ def test_doc_takes_a_column_or_a_file(tmp_path: Path) -> None:
         out = tmp_path / "out.json"
         command = ["score", "-t", f"{table}:online", "-r", str(table), "-m", "chrf", "--quiet"]
         assert main([*command, "--doc", argument, "--json", str(out)]) == 0
-        found.append(json.loads(out.read_text())["metrics"][0]["systems"])
+        run = json.loads(out.read_text())
+        assert run["documents"] == 6
+        found.append(run["metrics"][0]["systems"])
+        assert "(bootstrap over 6 documents)" in capsys.readouterr().out
     assert found[0] == found[1]
+    few = mtgauge.score(
+        {"a": good, "b": bad}, references=good, metrics=["chrf"], documents=["d"] * 11 + ["e"]
+    )
+    assert (few.untested or "").startswith("2 documents are too few: below 6")
 
 
 def test_baseline_pairs_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,6 +81,16 @@ def test_the_language_model_tells_what_vectors_cannot() -> None:
         assert columns[lost][:3].max() < columns[lost][3:].min()
 
 
+def test_marks_of_one_side_are_evidence() -> None:
+    """The same text is doubted more with a quotation and a colon that its source has not."""
+    source = "Kuljetuksiin tulee muutoksia"
+    plain, marked = "Bakers in the old town close early", "'Early bread': bakers in the old town"
+    table = evidence([(source, plain), (source, marked)], np.full(2, 0.3), ("fi", "en"))
+    assert table[:, EVIDENCE.index("marks")] == pytest.approx(np.log1p([0, 2]))
+    card = json.loads((shipped("encoder") / "card.json").read_text("utf-8"))["unrelated"]
+    assert card["marks"] > 0
+
+
 def test_one_entity_in_common_ends_all_doubt() -> None:
     source = "Saksa jää rauhaan."
     same, other = "Germany rests.", "Norway and Peru sign a treaty."

@@ -202,3 +202,33 @@ def test_one_copied_word_that_only_the_source_uses() -> None:
     named = "Models with Tory Burchin show."
     found = untranslated_share([source, source], ["Models eilen Tory Burchin show.", named], pair)
     assert found.tolist() == [pytest.approx(0.6), 0.0], "a name alone is no copy"
+
+
+@pytest.mark.parametrize(
+    ("pair", "copied", "left"),
+    [
+        (
+            "de-en",
+            ["nein", "Nein!", "Ja, danke.", "danke schön"],
+            ["Haus", "Angela Merkel", "April.", "OK"],
+        ),
+        ("en-de", ["thank you", "Help!"], ["Windows", "Start", "John", "USA!", "7 %"]),
+        ("cs-en", ["ano", "Ano."], ["Petr Pavel", "Petr", "taxi"]),
+        ("ru-en", ["Да", "спасибо"], ["§", "1912"]),
+        ("zh-en", ["谢谢"], ["。"]),
+        ("en-zh", ["thank you"], ["Windows", "iPhone"]),
+        ("ru-hsb", [], ["Nein"]),
+        ("de-de", [], ["nein", "Nein!"]),
+    ],
+)
+def test_a_copy_of_one_or_two_words_counts_unless_it_may_be_a_name(
+    pair: str, copied: list[str], left: list[str]
+) -> None:
+    both = LanguagePair.parse(pair)
+    assert untranslated_share(copied, copied, both).tolist() == [1.0] * len(copied)
+    assert untranslated_share(left, left, both).tolist() == [0.0] * len(left)
+
+
+def test_two_words_that_are_no_copy_are_left() -> None:
+    pair = LanguagePair.parse("de-en")
+    assert untranslated_share(["nein", "Nein!"], ["ja", "nein danke"], pair).tolist() == [0.0, 0.0]

@@ -14,6 +14,8 @@ from mtgauge.metric import Metric
 from mtgauge.options import Option, declared, format_value, kind_text
 
 _COLUMN = 34  # where the text on an option begins
+EITHER = "source, reference or both (view=auto takes what is given)"
+NEITHER = "neither source nor reference"
 _TELLING = ("preset", "view")  # what these change depends on models and files
 
 
@@ -37,11 +39,10 @@ def run(args: argparse.Namespace) -> int:
 def overview() -> str:
     """One entry per metric: name, what it needs, which end is good, what it measures."""
     rows = [("metric", "needs", "best", "what it measures")]
-    short = {"reference": "ref", "source": "src"}
+    short = {"reference": "ref", "source": "src", EITHER: "src/ref", NEITHER: "none"}
     for name in registry.names():
         metric = registry.load(name)
-        needs = "+".join(short[side] for side in sorted(metric.needs, reverse=True))
-        needs = needs or ("src/ref" if _takes_either(metric) else "-")
+        needs = "+".join(short[side] for side in needed(metric))
         rows.append((name, needs, "high" if metric.higher_is_better else "low", metric.summary))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     room = 80 - sum(widths) - 6
@@ -59,7 +60,7 @@ def details(name: str) -> str:
     low, high = metric.bounds
     better = "higher" if metric.higher_is_better else "lower"
     facts = {
-        "needs": _needs(metric),
+        "needs": " and ".join(needed(metric)),
         "range": f"{_range(low, high)}; {better} is better",
         "empty hypothesis": f"{metric.worst:g}",
         "longest text": "any" if metric.longest is None else f"{metric.longest:,} characters",
@@ -87,15 +88,10 @@ def _listed(facts: dict[str, str]) -> list[str]:
     return lines
 
 
-def _needs(metric: Metric) -> str:
-    if _takes_either(metric):
-        return "source, reference or both; view=auto takes what is given"
-    return " and ".join(sorted(metric.needs, reverse=True)) or "neither source nor reference"
-
-
-def _takes_either(metric: Metric) -> bool:
-    """Whether a metric reads whichever side is given: it has views, and none is chosen."""
-    return not metric.needs and "view" in declared(type(metric))
+def needed(metric: Metric) -> list[str]:
+    """What a run must give to it, in words; `regressor` takes what there is."""
+    either = EITHER if metric.reads_source(frozenset({"source", "reference"})) else NEITHER
+    return sorted(metric.needs, reverse=True) or [either]
 
 
 def _range(low: float, high: float) -> str:

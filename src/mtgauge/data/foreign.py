@@ -58,7 +58,8 @@ class Foreign:
                     f"{self.name}: {found:,} scores of {name}, which has {segments:,} segments",
                     file=self.label,
                     line=lines[at] if at < len(lines) else None,
-                    remedy="Score the same files, one score per segment.",
+                    remedy="Score the same files, one score per segment"
+                    + (", all of the first system, then of the second." if systems[1:] else "."),
                 )
 
 

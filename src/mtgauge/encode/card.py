@@ -19,7 +19,7 @@ from mtgauge.errors import ResourceError
 Card = dict[str, Any]
 EVIDENCE = (
     *("bias", "least", "gained", "lost", "lost_back"),
-    *("numbers", "names", "ratio", "length"),
+    *("numbers", "names", "marks", "ratio", "length"),
 )
 UNRELATED = (*EVIDENCE, "entities", "look", "from", "to", "most")  # see metrics/_unrelated.py
 HEADS = ("bilstm", "bilstm-attention", "esim", "ruse")

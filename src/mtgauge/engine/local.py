@@ -183,6 +183,7 @@ def score_corpus(
         baseline=baseline,
         seed=how.seed,
         resamples=RESAMPLES if how.ci else 0,
+        documents=0 if documents is None else len(set(documents)),
         files=corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
         untested=_untested(names, how, n, documents),
     )

@@ -133,6 +133,7 @@ class Result(Mapping[str, MetricResult]):
     baseline: str = ""
     seed: int = SEED
     resamples: int = 0
+    documents: int = 0  # that were resampled; 0: segments were
     files: dict[str, Any] = field(default_factory=dict)  # names of what was read
     untested: str | None = None  # why there are no tests, where there might have been
     texts: Chunk | None = None  # all of them, where the run kept them
@@ -185,6 +186,7 @@ class Result(Mapping[str, MetricResult]):
             "files": self.files,
             "seed": self.seed,
             "resamples": self.resamples,
+            **({"documents": self.documents} if self.documents else {}),
             **({} if self.untested is None else {"untested": self.untested}),
             "checks": self.checks,
             "metrics": [_metric_dict(m, segments) for m in self.metrics.values()],

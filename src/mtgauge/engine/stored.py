@@ -54,6 +54,7 @@ def from_dict(given: Mapping[str, Any]) -> Result:
         baseline=given["baseline"],
         seed=given["seed"],
         resamples=given["resamples"],
+        documents=given.get("documents", 0),
         files=given["files"],
         untested=given.get("untested"),
         texts=_texts(given, systems),

@@ -21,11 +21,12 @@ understand. Four questions are asked, the cheap ones first, so that few texts co
 Who says yes to the first, second or last is never doubted. Of the others the evidence is
 
     e = bias + least * m + gained * ... + lost * ... + lost_back * ...
-        + numbers * d + names * log(1 + k) + ratio * |log(n / o)| + length * log(min(n, o))
-        + entities * log(1 + min(u, 15))
+        + numbers * d + names * log(1 + k) + marks * log(1 + p)
+        + ratio * |log(n / o)| + length * log(min(n, o)) + entities * log(1 + min(u, 15))
     share = most * (e - from) / (to - from), between 0 and most
 
-with d = 1 if the numbers differ, k the names on both sides, and n, o the lengths in words plus one.
+with d = 1 if the numbers differ, k the names on both sides, p the kinds of marks that stand on one
+side only (quotation marks, a question mark, ...), and n, o the lengths in words plus one.
 The constants belong to the models that are asked and are in the encoder's card, under `unrelated`;
 `python recipes/calibrate_unrelated.py` fits them. Languages that the encoder does not know, and a
 card without the constants, give 0.
@@ -52,7 +53,7 @@ from mtgauge.encode.tokens.encoder import Encoder
 from mtgauge.encode.tokens.units import Units
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Metric, Task
-from mtgauge.text.anchors import anchored, length, names, numbers_differ
+from mtgauge.text.anchors import anchored, length, marks_differ, names, numbers_differ
 
 WINDOW = 1024  # pairs
 MOST_ENTITIES = 15  # that count
@@ -123,7 +124,7 @@ def suspects(sources: Sequence[str], hypotheses: Sequence[str]) -> list[int]:
 def evidence(
     pairs: Sequence[tuple[str, str]], least: FloatArray, languages: tuple[str, str]
 ) -> FloatArray:
-    """(p, 9) by `EVIDENCE`; `least` is what `least_match` found."""
+    """(p, 10) by `EVIDENCE`; `least` is what `least_match` found."""
     source, target = languages
     lefts, rights = [x for x, _ in pairs], [y for _, y in pairs]
     gained, lost = _explained(rights, lefts)
@@ -137,6 +138,7 @@ def evidence(
         np.log1p(lost_back),
         np.array([float(numbers_differ(x, y)) for x, y in pairs]),
         np.log1p([names(x, source) + names(y, target) for x, y in pairs]),
+        np.log1p([marks_differ(x, y) for x, y in pairs]),
         np.abs(np.log(sizes[:, 1] / sizes[:, 0])),
         np.log(sizes.min(axis=1)),
     ]

@@ -42,8 +42,12 @@ from mtgauge.registry import metric
 
 @metric("fluency")
 class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
-    summary = "Mean log-probability of the translation under a target-side language model."
-    meaning = "Nats per token: 0 is certain, -10 is noise; compares texts of one language only."
+    summary = "How probable the translation is as a text, under a language model; reads no source."
+    meaning = (
+        "Mean log-probability in nats per token: 0 is certain, -10 is noise; compares texts of one "
+        "language only. A fluent text about anything else scores as well: this is no metric of "
+        "translation, but a part of others. With lm_given=source it reads the source too."
+    )
     paper = "the language-model term of Zhao et al. 2020"
     cost = "encoder"
     uses_device = True
@@ -82,6 +86,8 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
         return super().resolve(task).settled(lowercase=case, **self.term.resolve(task))
 
     def statistics(self, batch: Segments) -> FloatArray:
+        if self.term.read_sources(batch.sources) is None:
+            self.notes["read alone"] += len(batch)
         return self.term.scores(batch.hypotheses, batch.sources)[:, None]
 
     def versions(self) -> dict[str, str]:

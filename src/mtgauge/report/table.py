@@ -149,7 +149,8 @@ def _legend(result: Result) -> str:
     some = next(iter(anything.values()))
     lines = ["↑ higher is better, ↓ lower is better"]
     if some.ci is not None:
-        lines[0] += "; ± half of the 95 % interval (bootstrap)"
+        over = f" over {result.documents:,} documents" if result.documents else ""
+        lines[0] += f"; ± half of the 95 % interval (bootstrap{over})"
     if anything.tests is not None:
         lines.append(
             f"* differs from {result.baseline}: p < {ALPHA} by paired randomisation, corrected for "

@@ -1,7 +1,8 @@
-"""What a translation and its source visibly share: numbers, names and words of one origin.
+"""What a translation and its source visibly share: numbers, names, marks, words of one origin.
 
     anchored("Путин был в Праге.", "Putin was in Prague.")      # True: Putin
     numbers_differ("Es sind 12 Leute.", "All went home.")       # True
+    marks_differ("Wer kommt?", "All went home: to Prague.")     # 2: the question, the colon
     names("All went home to Prague.", "en")                     # 1
     length("Es sind viele Leute.")                              # 4.0 words
 
@@ -14,6 +15,7 @@ nothing with a perfect translation. It says something of a pair only beside othe
 
 from __future__ import annotations
 
+import html
 import re
 from functools import lru_cache
 
@@ -24,6 +26,18 @@ _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 _NUMBER = re.compile(r"\d+")
 _INSIDE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=[^\W\d_], ))[^\W\d_]{4,}")  # no sentence begins there
 _LETTERS = 4  # that begin a word
+_MARKS = (  # what stands for the same in every language
+    re.compile(r"""["“”„«»「」『』《》]|(?<!\w)['‘‚][^'’]+['’](?!\w)"""),
+    re.compile(r"[?？؟]"),
+    re.compile(r"[!！]"),
+    re.compile(r"：|:(?=\s|$)"),
+    re.compile(r"[(\[（]"),
+)
+_ENDS = (
+    re.compile(r"[.!?:;…。！？؟।]\W*$"),  # a whole sentence, no headline
+    re.compile(r"[?;？؟]\W*$"),  # a question, as Greek writes it too
+)
+_END = 8  # characters in which a text ends
 _CAPITAL_NOUNS = {"de", "lb"}
 
 
@@ -39,6 +53,23 @@ def numbers_differ(source: str, text: str) -> bool:
     """Whether either has numbers in digits, and no one stands in both."""
     theirs, ours = _numbers(source), _numbers(text)
     return bool(theirs or ours) and theirs.isdisjoint(ours)
+
+
+def marks_differ(source: str, text: str) -> int:
+    """How many kinds of marks stand on one side only.
+
+    Quotation marks, question and exclamation marks, colons, brackets, and the end of a sentence.
+    """
+    return sum(a != b for a, b in zip(_marks(source), _marks(text), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _marks(text: str) -> tuple[bool, ...]:
+    text = html.unescape(text)  # &quot; is a quotation mark, and ends no question
+    inside = [bool(mark.search(text)) for mark in _MARKS]
+    sentence, question = (bool(mark.search(text.rstrip()[-_END:])) for mark in _ENDS)
+    inside[1] |= question
+    return (*inside, sentence)
 
 
 def names(text: str, language: str) -> int:

@@ -13,7 +13,9 @@ largest answer counts:
   language identification takes them for the source's language rather than the target's. Names are
   not asked (words with a capital in scripts that have one), but counted with their neighbours:
   "Angela Merkel" is a good translation of itself, a sentence around it is not; nor is a headline of
-  capitalised words, if the target has another script.
+  capitalised words, if the target has another script. Of a text of one or two words only a whole
+  copy counts, if a word that can be no name is common in the source's language and unknown in the
+  target's (text/vocabulary.py), or if all are in a script of neither the target nor Latin.
 - *another language*: all of it counts if identification takes the text for another language, with
   a confidence calibrated on good translations (recipes/calibrate_untranslated.py), and does so
   again without names and words of the source.
@@ -24,8 +26,9 @@ translations. For a target that identification does not know (`basis`) there are
 which must then be half of the text, and the script. A character of a script without spaces counts
 as half a word. From a language into itself nothing is a copy.
 
-Limits: single foreign words in a good sentence, texts below three words, and a mixture of the
-target's language with a third one are not seen; neither are Simplified for Traditional Chinese.
+Limits: single foreign words in a good sentence, texts below three words that are no whole copy or
+may be names (Haus), and a mixture of the target's language with a third one are not seen; neither
+are Simplified for Traditional Chinese.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from mtgauge.data.codes import Language, LanguagePair, foreign_letter, own_lette
 from mtgauge.errors import UsageError
 from mtgauge.text import language
 from mtgauge.text.telling import Text, joined, read
-from mtgauge.text.vocabulary import tells
+from mtgauge.text.vocabulary import tells, tells_alone
 from mtgauge.text.words import UNSPACED
 
 FAINTEST = 0.15  # smaller shares are 0
@@ -51,6 +54,8 @@ SHORTEST = 3.0  # words in a row that make a copy, and in a text whose language 
 _MOST, _A_QUARTER = 0.5, 0.25
 _LETTERS = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_SENTENCE = re.compile(r"[.!?…]\W*$")
+_BRIEF = 100  # characters in a text of two words
 _WHOLE = 0.9  # share of words from the source from which a text is all copy
 
 
@@ -187,6 +192,7 @@ class _Judge:
         source, target = self.pair.source.base, self.pair.target.base
         if source == target:  # a paraphrase, or simplified text
             return {}
+        short = {i: 1.0 for i, row in enumerate(rows) if self._is_short_copy(*row)}
         copies = {
             i: copy
             for i, (given, text) in enumerate(rows)
@@ -194,17 +200,33 @@ class _Judge:
         }
         if not self.identifies:
             long = (row for row in copies.items() if row[1].share >= _MOST and row[1].amount >= 2)
-            return {i: copy.share for i, copy in long}
+            return short | {i: copy.share for i, copy in long}
         rivals = [source] if source in language.known() else None
         kin = self.limits.kin
         telling = language.margins([c.telling for c in copies.values()], target, rivals, kin)
         whole = language.margins([c.text for c in copies.values()], target, rivals, kin)
         found = zip(copies.items(), telling, whole, strict=True)
-        return {
+        return short | {
             i: copy.share
             for (i, copy), of_telling, of_all in found
             if self._is_plain(copy, of_telling) or self._is_named(copy, of_all, rows[i][1])
         }
+
+    def _is_short_copy(self, given: str, text: str) -> bool:
+        """Whether one or two words are their own source, and no name."""
+        if not _is_brief_copy(given, text):
+            return False
+        words = read(text)
+        if not 0 < sum(words.weights) < SHORTEST:
+            return False
+        if all(map(self._is_strange, words.words)):
+            return True
+        small = [x and y for x, y in zip(words.small, read(given).small, strict=True)]
+        if _SENTENCE.search(text) and all(small[1:]):
+            small[0] = True  # its capital says nothing
+        own = [word for word, is_small in zip(words.folded, small, strict=True) if is_small]
+        source, target = self.pair.source.base, self.pair.target.base
+        return any(tells_alone(word, source, target) for word in own)
 
     def _is_plain(self, copy: _Copy, margin: float) -> bool:
         """Whether enough of the copied words that are no names tell the source's language."""
@@ -279,6 +301,14 @@ def _may_copy(source: str, text: str) -> bool:
         return True
     theirs = _folded_words(source)
     return sum(map(theirs.__contains__, _LETTERS.findall(text.casefold()))) >= SHORTEST
+
+
+def _is_brief_copy(source: str, text: str) -> bool:
+    """Whether a text of a few words is its source, but for marks and case; a quick no for most."""
+    if len(text) > _BRIEF or len(source) > _BRIEF:
+        return False
+    mine = _LETTERS.findall(text.casefold())
+    return bool(mine) and mine == _LETTERS.findall(source.casefold())
 
 
 @lru_cache(maxsize=4096)

@@ -101,7 +101,10 @@ class WordVectors:
         path = Path(folder)
         remedy = f"Make a store of your vector file with: mtgauge vectors convert {folder} -o DIR"
         if not path.exists():
-            raise ResourceError(f"There are no word vectors at {folder}. {remedy}.")
+            raise ResourceError(
+                f"There are no word vectors at {folder}: no such file or folder. Name a file "
+                "(.vec, .txt, .bin, also .gz), or a store that mtgauge vectors convert has made."
+            )
         header_file = path / "header.json"
         if not header_file.is_file():
             raise ResourceError(f"{folder} is not a store of word vectors. {remedy}.")

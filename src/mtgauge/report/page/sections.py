@@ -178,7 +178,9 @@ def making(result: Result) -> Element:
     rows = [("systems", ", ".join(f"{n}: {f}" for n, f in result.files.get("systems", {}).items()))]
     rows += [("source", result.files.get("source") or "none")]
     rows += [("references", ", ".join(result.files.get("references", [])) or "none")]
-    rows += [("resamples", f"{result.resamples:,}, seed {result.seed}")] if result.resamples else []
+    of = f" of {result.documents:,} documents" if result.documents else ""
+    if result.resamples:
+        rows.append(("resamples", f"{result.resamples:,}{of}, seed {result.seed}"))
     rows += [("mtgauge", __version__)]
     return part("making", "How this was made",
         el("dl", {}, [[el("dt", {}, key), el("dd", {}, value)] for key, value in rows]),
