@@ -392,18 +392,3 @@ def test_output_that_is_not_utf8(tmp_path: Path, encoding: str, line: str) -> No
     if line == "explain --matrix":
         assert "##" in out
         assert "\\u732b" in out
-
-
-def test_a_warning_is_a_line_without_the_place_in_the_program(tmp_path: Path) -> None:
-    """No language model speaks Norwegian here; `cosine` says so and goes on."""
-    (tmp_path / "s").write_text("The ferry crosses the river.\n", "utf-8")
-    (tmp_path / "t").write_text("Fergen krysser elven.\n", "utf-8")
-    command = "score -s s -t t -l en-nb -m cosine --no-ci".split()
-    done = subprocess.run(
-        [sys.executable, "-m", "mtgauge", *command],
-        cwd=tmp_path, capture_output=True, check=True, encoding="utf-8",
-    )  # fmt: skip
-    first = done.stderr.splitlines()[0]
-    assert first.startswith("mtgauge: cosine: the encoder mtgauge-encoder was not trained on nb;")
-    assert "UserWarning" not in done.stderr
-    assert ".py" not in done.stderr
