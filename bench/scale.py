@@ -9,6 +9,7 @@ Parts:
 
     stream     the same pairs through `stream` and through `score`
     growth     `stream` from 10,000 pairs to --most: cost per pair, peak memory
+    places     this process, worker processes and Ray: overhead, scaling (engines.py, threads free)
     metrics    cost per pair and peak memory of every metric
     driver     `stream` without a metric: what reading, rules and writing cost; skipping, too
     mbr        minimum Bayes risk against encoding both texts of every pair, and against what
@@ -44,7 +45,7 @@ from mtgauge.engine.demo import example
 from mtgauge.engine.stream.plan import BLOCK
 
 METRIC = "xmoverscore:lm=off"
-PARTS = ("stream", "growth", "metrics", "driver", "mbr", "cluster")
+PARTS = ("stream", "growth", "places", "metrics", "driver", "mbr", "cluster")
 SKIPPED = ("nist",)  # learns from all references: not for streams
 
 
@@ -165,6 +166,14 @@ def show_growth(folder: Path, args: argparse.Namespace) -> None:
             f"first), {size / found['seconds']:,.0f} pairs/s, peak {found['peak']:,} MiB{worker}"
         )
         size *= 10
+
+
+def show_places() -> None:
+    """Processes of all cores are among them, so threads are not pinned there."""
+    print("\nplaces", flush=True)
+    free = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "MTGAUGE_THREADS")}
+    script = Path(__file__).with_name("engines.py")
+    subprocess.run([sys.executable, script, "--segments", "1000"], check=True, env=free)
 
 
 def show_metrics(folder: Path, args: argparse.Namespace) -> dict[str, float]:
@@ -298,6 +307,8 @@ def main() -> None:
             show_stream(folder, args)
         if "growth" in args.parts:
             show_growth(folder, args)
+        if "places" in args.parts:
+            show_places()
         if "metrics" in args.parts:
             costs = show_metrics(folder, args)
         if "driver" in args.parts:
