@@ -167,6 +167,7 @@ def score_corpus(
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
     documents = None if corpus.documents is None else [str(x) for x in corpus.documents]
+    distinct = len(set(documents or ()))  # documents that are resampled; 0: segments are
     results = summarise(
         metrics | foreign_metrics, tables, names, how, skipped=skipped, documents=documents
     )
@@ -183,9 +184,9 @@ def score_corpus(
         baseline=baseline,
         seed=how.seed,
         resamples=RESAMPLES if how.ci else 0,
-        documents=0 if documents is None else len(set(documents)),
+        documents=distinct,
         files=corpus.files() | ({"scores": [one.label for one in brought]} if brought else {}),
-        untested=_untested(names, how, n, documents),
+        untested=_untested(names, how, distinct or n, "document" if distinct else "segment"),
     )
     if keep:
         kept = Chunk.joined(texts)
@@ -194,23 +195,21 @@ def score_corpus(
     if beside is not None:
         result = beside.meanwhile(result)
     warnings = tuple(watch.messages(unescaped=unescape))
-    units = FEWEST if documents is None else len(set(documents))
-    if how.ci and units < FEWEST:
-        noun = "document is" if units == 1 else "documents are"
-        warnings += (f"{units} {noun} too few for intervals: {FEWEST} or more are wanted.",)
+    if how.ci and 0 < distinct < FEWEST:
+        few = _too_few(distinct, "document")
+        warnings += (f"{few} for intervals: {FEWEST} or more are wanted.",)
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
 
-def _untested(
-    names: Sequence[str], how: Comparing, segments: int, documents: Sequence[str] | None
-) -> str | None:
+def _untested(names: Sequence[str], how: Comparing, units: int, what: str) -> str | None:
     """Why systems were not tested against each other, where they might have been."""
-    one = "segment" if documents is None else "document"
-    units = segments if documents is None else len(set(documents))
     if len(names) < 2 or not how.ci or units >= FEWEST:
         return None
-    few = f"1 {one} is" if units == 1 else f"{units} {one}s are"
-    return f"{few} too few: below {FEWEST} no difference can reach p < 0.05."
+    return f"{_too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
+
+
+def _too_few(units: int, what: str) -> str:
+    return f"1 {what} is too few" if units == 1 else f"{units} {what}s are too few"
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:
