@@ -1,6 +1,6 @@
 """Free parallel text, sampled by language and origin: what the second generation is trained on.
 
-A language gets as many pairs as `PAIRS` says, or all it has. Among its origins they are shared by
+A language gets as many pairs as `PAIRS` says (`--times` as many), or all it has. Among its origins they are shared by
 weight times the square root of what each has (no origin gives more than it has), so that a large
 one, such as Europarl in German, does not drown the rest. Of an origin, pairs are drawn without
 replacement, sentences of ten words and more before shorter ones. Other origins are never read.
@@ -54,7 +54,7 @@ def quotas(sizes: dict[str, int], wanted: int) -> dict[str, int]:
     return taken
 
 
-def select(lang: str, files: list[Path], seed: int = 1) -> list[Pair]:
+def select(lang: str, files: list[Path], times: float = 1.0, seed: int = 1) -> list[Pair]:
     """Pairs of one language in random order, drawn by length with the keys of Efraimidis and
     Spirakis."""
     rng = random.Random(f"{lang} {seed}")
@@ -64,7 +64,8 @@ def select(lang: str, files: list[Path], seed: int = 1) -> list[Pair]:
             if tag in WEIGHT:
                 key = rng.random() ** (1 / min(1.0, (1 + len(english.split())) / 10))
                 keyed.setdefault(tag, []).append((key, (foreign, english, tag)))
-    take = quotas({tag: len(rows) for tag, rows in keyed.items()}, PAIRS.get(lang, OTHERS))
+    wanted = int(times * PAIRS.get(lang, OTHERS))
+    take = quotas({tag: len(rows) for tag, rows in keyed.items()}, wanted)
     chosen = [
         pair for tag, rows in sorted(keyed.items())
         for _, pair in sorted(rows, reverse=True)[: take[tag]]
@@ -76,13 +77,14 @@ def select(lang: str, files: list[Path], seed: int = 1) -> list[Pair]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parallel", type=Path, nargs="+", required=True)
+    parser.add_argument("--times", type=float, default=1.0, help="of the usual number of pairs")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     taken: dict[str, Counter[str]] = {}
     for lang in sorted({f.name[:2] for d in args.parallel for f in d.glob("??-en.tsv*")}):
         files = [f for d in args.parallel for f in sorted(d.glob(f"{lang}-en.tsv*"))]
-        chosen = select(lang, files)
+        chosen = select(lang, files, args.times)
         text = "".join("\t".join(pair) + "\n" for pair in chosen)
         (args.out / f"{lang}-en.tsv").write_text(text, encoding="utf-8")
         taken[lang] = Counter(tag for _, _, tag in chosen)

@@ -120,7 +120,7 @@ def language_model(
     corpus = _corpus(run)
     device = corpus.source.device
     model = _causal(run)
-    learned, watched = _judged(run, corpus, ["source"])
+    learned, watched = _judged(run, corpus, ["source"], None)
     people = None
     if learned is not None:
         first, second = (learned.framed(column, BOS, EOS) for column in ("src", "hyp"))
@@ -174,7 +174,8 @@ def _corpus(run: StudentRun) -> ParallelCorpus:
 def _judged(
     run: StudentRun, corpus: ParallelCorpus, watched_needs: list[str], target: str | None = "en"
 ) -> tuple[Coded | None, Coded | None]:
-    """Judged translations that are learned from, and those that are only watched, into `target`."""
+    """Judged translations that are learned from; and those that are only watched, into `target`
+    (None: any language)."""
     learned = read_needed(run.train, ["source", "hypothesis"], None) if run.train else None
     watched = read_needed(run.dev, watched_needs, target) if run.dev else None
     if learned is not None:

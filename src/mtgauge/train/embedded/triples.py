@@ -10,21 +10,20 @@ correlations into English and out of it, and whether a copy of the source beats 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from mtgauge.data.codes import bases
 from mtgauge.encode.transformer import Encoder
 from mtgauge.train.embedded import fixed as f
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS
-from mtgauge.train.embedded.watch import evaluated, shown
+from mtgauge.train.embedded.watch import by_direction, by_pair, evaluated
 from mtgauge.train.judged.codes import Coded
-from mtgauge.train.loop.batching import mean_of_defined, pearson_by_pair
+from mtgauge.train.loop.batching import pearson_by_pair
 
 
 @dataclass(frozen=True)
@@ -152,9 +151,9 @@ def report(encoder: Encoder, judged: Triples, layers: Sequence[int]) -> str:
     for (layer, name), values in scores.items():
         by_group = pearson_by_pair(groups, values, human)
         by_group.pop("average")
-        line = _by_direction(by_group)
+        line = by_direction(by_group)
         if name in ("src P", "ref F"):
-            line += "  | " + " ".join(f"{g} {r:.2f}" for g, r in by_group.items())
+            line += f"  | {by_pair(by_group)}"
         lines.append(f"layer {layer} {name:6} {line}")
     return "\n".join(lines)
 
@@ -172,13 +171,3 @@ def _scores(states: Tensor, inner: Sequence[Tensor]) -> dict[str, Tensor]:
         "ref F": with_reference.f,
         "copy": copy.precision,
     }
-
-
-def _by_direction(found: Mapping[str, float]) -> str:
-    """The mean of each file, into English and out of it."""
-    means: dict[str, list[float]] = {}
-    for group, value in found.items():
-        file, lp = group.rsplit(" ", 1)
-        direction = "into" if bases(lp)[1] == "en" else "out"
-        means.setdefault(f"{file} {direction}", []).append(value)
-    return shown({name: mean_of_defined(values) for name, values in means.items()})

@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from mtgauge.data.codes import bases
 from mtgauge.encode.transformer import Causal, Encoder, Ragged, log_probability
 from mtgauge.train.embedded import objective as o
 from mtgauge.train.embedded.corpus import BOS, EOS, SEP
@@ -51,6 +52,20 @@ def means_by_file(rows: Coded, scores: FloatArray) -> dict[str, float]:
 
 def shown(means: dict[str, float]) -> str:
     return "  ".join(f"{name} {value:.3f}" for name, value in means.items())
+
+
+def by_direction(found: Mapping[str, float]) -> str:
+    """The mean of each file, into English and out of it, of values by file and language pair."""
+    means: dict[str, list[float]] = {}
+    for group, value in found.items():
+        file, lp = group.rsplit(" ", 1)
+        direction = "into" if bases(lp)[1] == "en" else "out"
+        means.setdefault(f"{file} {direction}", []).append(value)
+    return shown({name: mean_of_defined(values) for name, values in means.items()})
+
+
+def by_pair(found: Mapping[str, float]) -> str:
+    return " ".join(f"{group} {value:.2f}" for group, value in found.items())
 
 
 def encoder_states(encoder: Encoder, batch: Ragged) -> list[Tensor]:
@@ -123,10 +138,16 @@ def fluency_scores(model: Causal, rows: Coded) -> dict[str, FloatArray]:
 
 
 def fluency_correlations(model: Causal, rows: Coded) -> str:
-    """One line per kind of score: the mean of each file."""
+    """One line per kind of score: the mean of each file, into English and out of it."""
     with evaluated(model):
         found = fluency_scores(model, rows)
-    return "\n".join(f"{name}  {shown(means_by_file(rows, x))}" for name, x in found.items())
+    lines = []
+    for name, scores in found.items():
+        by_group = pearson_by_pair(rows.groups, scores, rows.scores)
+        by_group.pop("average")
+        pairs = f"  | {by_pair(by_group)}" if name == "given" else ""
+        lines.append(f"{name:7}  {by_direction(by_group)}{pairs}")
+    return "\n".join(lines)
 
 
 def correlations(encoder: Encoder, rows: Coded) -> str:
