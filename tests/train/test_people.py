@@ -206,14 +206,19 @@ def test_students_learn_from_people(tiny_corpus: Path, judged: Coded, tmp_path: 
     e.train_student(e.Losses(corpus, teacher, student, tiny, people=people), tmp_path)
     assert losses(rows)["people"].item() < before - 0.2
     model = Causal(SHAPE)
-    halves = People.of(*cut_halves(*framed(judged)), judged, "cpu")
-    every, weights = torch.arange(len(halves)), {"text": 0.0, "people": 1.0}
-    before = people_loss(model, halves, every).item()
+    first, second = framed(judged)
+    both_ways = [
+        People.of(*cut_halves(*texts), judged, "cpu")
+        for texts in [(first, second), (second, first)]
+    ]
+    every, weights = torch.arange(len(both_ways[0])), {"text": 0.0, "people": 1.0}
+    at_first = [people_loss(model, each, every).item() for each in both_ways]
     settings = LanguageModelTraining(
-        steps=20, words=200, warmup=2, rate=3e-3, people=32, weights=weights
+        steps=40, words=200, warmup=2, rate=3e-3, people=32, weights=weights
     )
-    train_language_model(corpus, model, settings, tmp_path, people=halves)
-    assert people_loss(model, halves, every).item() < before - 0.2
+    train_language_model(corpus, model, settings, tmp_path, people=both_ways)
+    for each, was in zip(both_ways, at_first, strict=True):
+        assert people_loss(model, each, every).item() < was - 0.2
     assert load_weights(tmp_path / "fluency.safetensors")[1] == SHAPE
 
 

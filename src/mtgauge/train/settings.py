@@ -343,8 +343,8 @@ class LanguageModelTraining(Schedule):
     warmup: int = 200
     words: Annotated[int, "target words per batch"] = 40_000
     given: Annotated[float, "share of sequences with the source before them"] = 0.5
-    foreign: float = 0.15  # share of texts alone that are the foreign side
-    reverse: Annotated[float, "share of those translated out of English"] = 0.15
+    foreign: Annotated[float, "share of texts alone that are not English"] = 0.5
+    reverse: Annotated[float, "share of pairs that are translated out of English"] = 0.5
     source_share: float = 0.2  # of the source's own pieces that are learned too
     ranked: Annotated[float, "weight of ranking machine translations"] = 1.0
     ranked_share: Annotated[
@@ -355,7 +355,7 @@ class LanguageModelTraining(Schedule):
 
     def check(self) -> None:
         super().check()
-        refuse_no_share(self, "given", "reverse", "ranked_share")
+        refuse_no_share(self, "given", "foreign", "reverse", "ranked_share")
 
 
 @dataclass(frozen=True)

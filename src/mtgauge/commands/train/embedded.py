@@ -67,7 +67,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
                             help="more of the card's keys: licence, parent, ...")  # fmt: skip
     elif name == "fluency":
         add(parser, StudentRun, *STUDENT, "embedding")
-        add(parser, LanguageModelTraining, *SCHEDULE, "given", "reverse", "ranked", "ranked_share")
+        add(parser, LanguageModelTraining, *SCHEDULE, "given", "foreign", "reverse",
+            "ranked", "ranked_share")  # fmt: skip
     if name in ("teacher", "sample", "encoder"):
         _path(parser, "teacher", "weights of the English teacher", nargs="+")
     if name == "encoder":

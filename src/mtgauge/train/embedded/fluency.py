@@ -8,8 +8,9 @@ A causal transformer over the encoder's pieces. Half of its sequences are a text
     given     mean over i of log p(y_i | x, y_<i)
 
 Where machine translations with ratings are at hand (`samples`), log p(c | x) learns to rank them;
-where people judged some (`people`), it follows their scores too. `also` are losses from elsewhere:
-`recipes/reader.py` has one that follows a larger model.
+where people judged some (`people`: the same rows as (x, c), and as (c, x)), log p(c | x) and
+log p(x | c) follow their scores too. `also` are losses from elsewhere: `recipes/reader.py` has one
+that follows a larger model.
 
     corpus = ParallelCorpus.load(folder, "cuda")
     train_language_model(corpus, Causal(shape), LanguageModelTraining(seconds=300), out)
@@ -17,7 +18,7 @@ where people judged some (`people`), it follows their scores too. `also` are los
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -111,7 +112,7 @@ def train_language_model(
     out: Path,
     watch: Callable[[Causal], str] | None = None,
     samples: Samples | None = None,
-    people: People | None = None,
+    people: Sequence[People] = (),
     also: Mapping[str, Loss] | None = None,
 ) -> None:
     """Train until `steps` or `seconds` are over; weights go to `out`/fluency.safetensors."""
@@ -130,8 +131,10 @@ def train_language_model(
         if samples is not None:
             some = drawn(rows, settings.ranked_share, rng)
             parts["ranked"] = ranked_loss(model, corpus, samples, some, table)
-        if people is not None:
-            parts["people"] = people_loss(model, people, people.draw(settings.people, rng))
+        if people:
+            chosen = people[0].draw(settings.people, rng)
+            lost = [people_loss(model, each, chosen) for each in people]
+            parts["people"] = torch.stack(lost).mean()
         return parts
 
     if samples is not None:

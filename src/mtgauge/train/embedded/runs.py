@@ -121,10 +121,11 @@ def language_model(
     device = corpus.source.device
     model = _causal(run)
     learned, watched = _judged(run, corpus, ["source"], None)
-    people = None
+    people = []
     if learned is not None:
         first, second = (learned.framed(column, BOS, EOS) for column in ("src", "hyp"))
-        people = People.of(*halves(first, second), learned, device)
+        both_ways = (first, second), (second, first)
+        people = [People.of(*halves(*texts), learned, device) for texts in both_ways]
 
     def watch(model: Causal) -> str:
         assert watched is not None
