@@ -214,17 +214,6 @@ def test_a_session_that_cannot_be_opened_is_asked_for_again(
             folder.run("model.onnx")
 
 
-def test_vectors_do_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"the cat sat on mat {number} " + "far away " * (number % 7) for number in range(200)]
-    found = []
-    for number in ("1", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", number)
-        encoder = OnnxEncoder(shipped("encoder"), EncoderSettings())
-        assert encoder.parallel == int(number)
-        found.append(encoder.encode(texts).vectors)
-    np.testing.assert_array_equal(found[0], found[1])
-
-
 def test_one_module_imports_onnxruntime_and_switches_its_telemetry_off(tmp_path: Path) -> None:
     importing = [
         str(file.relative_to(SOURCE))

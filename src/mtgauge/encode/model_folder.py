@@ -65,7 +65,12 @@ def open_trained(spec: str, kind: str) -> ModelFolder:
 @cache
 def _open(folder: Path, kind: str) -> ModelFolder:
     """A model is opened once for all metrics of a process that name it."""
-    return ModelFolder(folder, kind)
+    return ModelFolder(folder, kind, parallel=side_by_side_runs())
+
+
+def side_by_side_runs() -> int:
+    """Runs at a time on the CPU, each on a core: nothing waits for the slower half of a product."""
+    return min(cores(), SIDE_BY_SIDE)
 
 
 def fingerprint(folder: Path, kind: str) -> str:
@@ -93,8 +98,7 @@ class FromFolder:
 
     def open_folder(self, folder: Path, kind: str, device: str) -> dict[str, Any]:
         """Take from the folder what its card states; returns the card."""
-        # batches side by side, each on one core: nothing waits for the slower half of a product
-        self.parallel = 1 if device.startswith("cuda") else min(cores(), SIDE_BY_SIDE)
+        self.parallel = 1 if device.startswith("cuda") else side_by_side_runs()
         self.model = ModelFolder(folder, kind, device, self.parallel)
         card = self.model.card
         self.name, self.fingerprint = card["name"], self.model.fingerprint
