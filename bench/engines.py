@@ -5,8 +5,9 @@
 The overhead per segment is that of a metric that costs next to nothing (word error rate of one-word
 texts): everything else is reading, sending and gathering. Starting workers is not in it; it is
 printed apart. Scaling is segments per second of a metric that works for its scores: one process on
-one core and on all, two processes of one core each, one and two Ray actors (one alone takes all
-cores). Rows of all places are compared bit for bit. Wall-clock times: on an idle machine only.
+one core and on all (what `score` does by itself), two processes of one core each, one and two Ray
+actors (one alone takes all cores). Rows of all places are compared bit for bit. Wall-clock times:
+on an idle machine only.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mtgauge.engine.ready import Ready, serve
 from mtgauge.metric import FloatArray, Task
 
 WORDS = "the cat sat on a mat and did not see how far the dog was from it today in Berlin".split()
+METRICS = ["bertscore", "xmoverscore:lm=off", "regressor"]
 PLACES = {
     "this process": Where(),
     "2 processes": Where(workers=2),
@@ -114,7 +116,7 @@ def alone(spec: str, segments: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--segments", type=int, default=4000)
-    parser.add_argument("--metric", nargs="+", default=["bertscore", "xmoverscore:lm=off"])
+    parser.add_argument("--metric", nargs="+", default=METRICS)
     args = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     overhead(5 * args.segments)

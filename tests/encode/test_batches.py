@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtgauge.encode.batches import run_batches, token_batches
+from mtgauge.encode.batches import run_batches, side_by_side, token_batches
 from mtgauge.encode.ragged import IntArray
 from mtgauge.errors import ResourceError
 
@@ -85,3 +85,12 @@ def test_side_by_side_gives_the_same_batches_in_the_same_order(parallel: int) ->
               for i, x in zip(rows, xs, strict=True)}  # fmt: skip
     assert first == second == dict(enumerate(lengths))
     assert together.tokens_per_batch < 20
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_batches_that_are_made_already_come_in_their_order(parallel: int) -> None:
+    batches = token_batches(np.arange(40) % 9, 30)
+    found = list(side_by_side(lambda rows: int(rows.sum()), batches, parallel))
+    assert [total for _, total in found] == [int(rows.sum()) for rows in batches]
+    for (rows, _), batch in zip(found, batches, strict=True):
+        np.testing.assert_array_equal(rows, batch)

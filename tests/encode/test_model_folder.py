@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings
 from mtgauge.encode.card import FIELDS, HEADS
 from mtgauge.encode.lm import OnnxLanguageModel
-from mtgauge.encode.model_folder import ModelFolder, fingerprint, open_trained
+from mtgauge.encode.model_folder import SESSIONS, ModelFolder, fingerprint, open_trained
 from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.errors import ResourceError
 from mtgauge.models import shipped
@@ -163,6 +165,53 @@ def test_a_model_that_cannot_run_is_named(tmp_path: Path) -> None:
     folder = ModelFolder(shipped("esim"), "esim")
     with pytest.raises(ResourceError, match=r"model\.onnx failed"):
         folder.run("model.onnx", first=np.zeros((1, 2, 3), np.float32))
+
+
+class Session:
+    """Says so if it is run twice at a time; a run waits until as many are under way as can be."""
+
+    def __init__(self, together: threading.Barrier) -> None:
+        self.alone, self.together = threading.Lock(), together
+
+    def run(self, outputs: object, inputs: object) -> list[np.ndarray]:
+        assert self.alone.acquire(blocking=False), "two runs in one session"
+        self.together.wait(timeout=20)
+        self.alone.release()
+        return [np.zeros(1)]
+
+
+def test_runs_side_by_side_have_a_session_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Session] = []
+    together = threading.Barrier(2)
+
+    def opens(*about: object) -> Session:
+        opened.append(Session(together))
+        return opened[-1]
+
+    monkeypatch.setattr("mtgauge.encode.model_folder.open_session", opens)
+    folder = ModelFolder(shipped("encoder"), "encoder", parallel=2)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: folder.run_outputs(("layer_5",)), range(12)))
+    assert len(opened) == 2
+    together.abort()  # one at a time from here on
+    together = threading.Barrier(1)
+    for number in range(SESSIONS + 1):
+        folder.run_outputs((f"layer_{number}",))
+        folder.run_outputs((f"layer_{number}",))
+    assert len(opened) == 2 + SESSIONS + 1
+
+
+def test_a_session_that_cannot_be_opened_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(*about: object) -> None:
+        raise ResourceError("no room")
+
+    monkeypatch.setattr("mtgauge.encode.model_folder.open_session", refuses)
+    folder = ModelFolder(shipped("esim"), "esim")
+    for _ in range(2):
+        with pytest.raises(ResourceError, match="no room"):
+            folder.run("model.onnx")
 
 
 def test_one_module_imports_onnxruntime_and_switches_its_telemetry_off(tmp_path: Path) -> None:

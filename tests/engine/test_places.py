@@ -8,7 +8,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ import pytest
 from mtgauge import score
 from mtgauge.cli import main
 from mtgauge.data.segments import Segments
-from mtgauge.encode.load import configured
+from mtgauge.encode import model_folder
+from mtgauge.encode.load import configured, load_encoder, load_language_model
 from mtgauge.engine import places
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import AHEAD, Here, Where, open_place, rows_of, shards
@@ -98,6 +99,33 @@ def test_rows_come_in_order_whoever_made_them(workers: int, size: int) -> None:
     place = Pool("threads", [InThread() for _ in range(workers)])
     same(whole(place, size), whole(Here()))
     same(whole(place, size), whole(Here()))  # a place runs many times
+
+
+@pytest.fixture
+def models_anew() -> Iterator[Callable[[], None]]:
+    """Forgets models that are open: the next ones are opened for the cores of that moment."""
+
+    def forget() -> None:
+        for opener in (load_encoder, load_language_model, model_folder._open):
+            opener.cache_clear()
+
+    yield forget
+    forget()
+
+
+def test_rows_do_not_depend_on_the_number_of_cores(
+    models_anew: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = ["bertscore", "xmoverscore", "fluency", "esim", "regressor", "regressor:view=hyp+src"]
+    found = []
+    for cores in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", cores)
+        monkeypatch.setenv("MTGAUGE_THREADS", cores)
+        models_anew()
+        ready = serve(specs, TASK, number=2)[0]
+        (tables,) = Here().run(ready, [BATCH])
+        found.append((tables, {spec: dict(one.metric.notes) for spec, one in ready.items()}))
+    same(found[1], found[0])
 
 
 def test_batches_are_read_only_as_far_ahead_as_there_are_workers() -> None:

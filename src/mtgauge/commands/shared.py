@@ -227,7 +227,7 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where to run")
     group.add_argument(
         "--workers", type=int, metavar="N",
-        help="score in N processes, each with its own models (default: in this one)",
+        help="score in N processes, each with its own models (default: in this one, on all cores)",
     )  # fmt: skip
     group.add_argument(
         "--engine", choices=["local", "ray"], default="local", help="this machine, or a Ray cluster"

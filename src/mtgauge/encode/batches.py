@@ -6,6 +6,8 @@ first, so a batch that does not fit in memory is met at once, and little is padd
     token_batches([5, 2, 9, 2], budget=10)     # [array([2]), array([0, 1]), array([3])]
     for rows, result in run_batches(model, lengths, run):
         ...                                    # result = run(rows); halved on out-of-memory
+    for rows, result in side_by_side(run, batches, parallel=2):
+        ...                                    # the same of batches that are made already
 
 A text longer than the budget is a batch of its own.
 """
@@ -13,7 +15,7 @@ A text longer than the budget is a batch of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Protocol, TypeVar
@@ -83,12 +85,19 @@ def run_batches(
         yield rows, result
 
 
+def side_by_side(
+    run: Callable[[IntArray], T], batches: Iterable[IntArray], parallel: int
+) -> Iterator[tuple[IntArray, T]]:
+    """(rows, run(rows)) for each batch, in their order; with `parallel` > 1 in threads."""
+    yield from ((rows, outcome()) for rows, outcome in _outcomes(run, batches, parallel))
+
+
 def _of_rows(run: Callable[[IntArray], T], rows: IntArray, part: IntArray) -> T:
     return run(rows[part])
 
 
 def _outcomes(
-    run: Callable[[IntArray], T], batches: Iterator[IntArray], parallel: int
+    run: Callable[[IntArray], T], batches: Iterable[IntArray], parallel: int
 ) -> Iterator[tuple[IntArray, Callable[[], T]]]:
     """Each batch and what gives its result, in order; with threads, a few are under way."""
     if parallel <= 1:

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
-from mtgauge.encode.batches import token_batches
+from mtgauge.encode.batches import side_by_side, token_batches
+from mtgauge.encode.ragged import IntArray
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
@@ -110,17 +111,22 @@ class ContextMetric(TrainedMetric):
         first = self._mixed([first for first, _ in pairs], lang)
         second = self._mixed([second for _, second in pairs], target)
         lengths = np.array([len(first[a]) + len(second[b]) for a, b in pairs])
-        scores = np.empty(len(pairs))
-        for batch in token_batches(lengths, BUDGET):
+
+        def run(batch: IntArray) -> NDArray[np.float32]:
             left, left_mask = _pad([first[pairs[i][0]] for i in batch])
             right, right_mask = _pad([second[pairs[i][1]] for i in batch])
-            scores[batch] = self.folder.run(
+            return self.folder.run(
                 "model.onnx",
                 first=left,
                 first_mask=left_mask,
                 second=right,
                 second_mask=right_mask,
             )
+
+        scores = np.empty(len(pairs))
+        batches = token_batches(lengths, BUDGET)
+        for batch, found in side_by_side(run, batches, self.folder.parallel):
+            scores[batch] = found
         return scores
 
     def _mixed(self, texts: list[str], lang: str | None) -> dict[str, NDArray[np.float32]]:

@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from mtgauge.data.checks import unescape
 from mtgauge.data.segments import Segments
-from mtgauge.encode.batches import token_batches
+from mtgauge.encode.batches import side_by_side, token_batches
 from mtgauge.encode.model_folder import read_tokenizer
+from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens import slow
 from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import LanguageError, ResourceError, UsageError
@@ -173,21 +174,25 @@ class Regressor(TrainedMetric):
         ids = [flat[i * width : (i + 1) * width] for i in range(len(unique))]
         lengths = np.array([min(self.packer.lengths(x), self.packer.max_length) for x in ids])
         numbers = self._language_numbers(langs)
-        out = np.empty((len(unique), int(self.card["width"])), dtype=np.float32)
-        for batch in token_batches(lengths, BUDGET):
+
+        def run(batch: IntArray) -> tuple[Vectors, int]:
             packed = self.packer.pack_ids(
                 [ids[i] for i in batch], None if numbers is None else [numbers] * len(batch)
             )
-            self.notes["truncated"] += packed.cut
             named = {
                 "input_ids": packed.ids,
                 "attention_mask": packed.mask,
                 "token_type_ids": packed.types,
                 "langs": packed.langs,
             }
-            out[batch] = self.folder.run(
-                "model.onnx", **{name: named[name] for name in self.card["inputs"]}
-            )
+            taken = {name: named[name] for name in self.card["inputs"]}
+            return self.folder.run("model.onnx", **taken), packed.cut
+
+        out = np.empty((len(unique), int(self.card["width"])), dtype=np.float32)
+        batches = token_batches(lengths, BUDGET)
+        for batch, (found, cut) in side_by_side(run, batches, self.folder.parallel):
+            out[batch] = found
+            self.notes["truncated"] += cut
         return out[[number[texts] for texts in inputs]]
 
     def _language_numbers(self, langs: tuple[str | None, ...]) -> tuple[int, ...] | None:

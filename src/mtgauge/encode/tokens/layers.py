@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mtgauge.encode.batches import token_batches
-from mtgauge.encode.tokens.encoder import Encoder, Vectors
+from mtgauge.encode.batches import side_by_side, token_batches
+from mtgauge.encode.ragged import IntArray
+from mtgauge.encode.tokens.encoder import BoolArray, Encoder, Vectors
 
 
 def layer_blocks(
@@ -28,12 +29,16 @@ def layer_blocks(
     """(index of the text, its vectors, whether it was cut to `most` tokens) for distinct texts."""
     tokens = encoder.tokenize(texts)
     lengths = np.diff(tokens.offsets)
-    for batch in token_batches(lengths, encoder.tokens_per_batch):
+
+    def run(batch: IntArray) -> tuple[Vectors, BoolArray]:
         ids, inside, rows = encoder.padded(tokens, batch)
         real = inside.copy()
         real[inside] = ~tokens.special[rows]
         outputs = encoder.forward(ids, inside.astype(np.int64), layers, lang)
-        stacked = np.stack(outputs, axis=2)
+        return np.stack(outputs, axis=2), real
+
+    batches = token_batches(lengths, encoder.tokens_per_batch)
+    for batch, (stacked, real) in side_by_side(run, batches, encoder.parallel):
         for row, text in enumerate(batch):
             block = stacked[row][real[row]]
             cut = len(block) > most or bool(tokens.truncated[text])
