@@ -168,7 +168,7 @@ def _option(name: str, default: Any, hint: Any) -> Option:
 def _parted(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """The type alone, and what `Annotated` adds to it or to a part of a union; inner parts first.
 
-    >>> _parted(Annotated[int, "inner"] | None)
+    >>> _parted(typing.Annotated[int, "inner"] | None)
     (int | None, ('inner',))
     """
     if typing.get_origin(hint) is typing.Annotated:
