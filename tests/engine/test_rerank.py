@@ -229,6 +229,26 @@ def test_lines_and_objects_say_the_same(files, capsys, data):
     assert lines.splitlines() == wanted
 
 
+def test_candidates_in_another_language_are_told(files, capsys):
+    """Otherwise all score worst, and the first candidates pass for the best."""
+    line = ("-t", "c.txt", "-n", 3, "-s", "s.txt", "-m", "xmoverscore:lm=off", "-l")
+    rerank(*line, "en-de")
+    said = capsys.readouterr().err
+    assert "the candidates: 100% of the" in said
+    assert "the other way round: write -l de-en" in said
+    assert "24 translations are not" in said
+    assert "8 of 8 segments: all candidates score the same, so the first one stands." in said
+    rerank(*line, "de-en")
+    said = capsys.readouterr().err
+    assert "warning" not in said
+    assert "score the same" not in said
+
+
+def test_equal_candidates_are_not_undecided():
+    found = mtgauge.rerank([["a b", "a b"], ["c", "d"]], mbr=["chrf"])
+    assert found.undecided == 1
+
+
 def test_everything_that_can_be_written(files, data):
     rerank("-t", "c.txt", "-n", 3, "--mbr", "chrf", "ter", "-o", "best.txt", "--nbest", "out.nbest",
            "--scores", "scores.tsv", "--matrix", "matrix.jsonl")  # fmt: skip
