@@ -195,7 +195,7 @@ def test_what_is_refused(arguments, error, said):
         mtgauge.rerank(*arguments)
 
 
-@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, float("nan")], [1, 2, 3]])
+@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, float("nan")], [1, 2, 3], ["1", 2]])
 def test_weights_that_mean_nothing(weights):
     with pytest.raises(UsageError, match="weights are 2 numbers above 0"):
         mtgauge.rerank([["a"]], mbr=["chrf", "ter"], weights=weights)

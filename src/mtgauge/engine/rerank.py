@@ -235,11 +235,14 @@ def _sources(sources: Sequence[str], many: int) -> list[str]:
 def _weights(weights: Sequence[float] | None, many: int) -> list[float]:
     if weights is None:
         return [1.0] * many
-    if len(weights) != many or not all(np.isfinite(w) and w > 0 for w in weights):
+    numbers = [
+        w for w in weights if isinstance(w, int | float | np.number) and np.isfinite(w) and w > 0
+    ]
+    if not len(weights) == len(numbers) == many:
         raise UsageError(f"weights are {many} numbers above 0, one per metric, metrics before mbr.")
     if many == 1:
         raise UsageError("A weight does nothing with one metric: leave it out.")
-    return [float(w) for w in weights]
+    return [float(w) for w in numbers]
 
 
 def _ready(specs: Sequence[str], task: Task, needs: str | None = None) -> dict[str, Ready]:

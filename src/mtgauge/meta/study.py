@@ -18,7 +18,7 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge._version import __version__
-from mtgauge.data import checks, judged_files, mtme, scores
+from mtgauge.data import checks, columns, judged_files, mtme, scores
 from mtgauge.data.alignment import REFERENCES, SOURCE
 from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
@@ -155,6 +155,17 @@ class Findings:
 # Judged data
 
 
+def listed(data: Data | Sequence[Data]) -> list[Data]:
+    """One or several of what judged data may be; a data frame is none."""
+    if isinstance(data, str | Path | Judgements):
+        return [data]
+    items = columns.checked_list(data, "data")
+    for item in items:
+        if not isinstance(item, str | Path | Judgements):
+            raise UsageError(f"data: {type(item).__name__} is no file, folder or Judgements.")
+    return items
+
+
 def gather(
     data: Data | Sequence[Data] = (),
     *,
@@ -168,7 +179,7 @@ def gather(
 
     `human` is a file of system-level scores, or {language pair: {system: score}}.
     """
-    items = [data] if isinstance(data, str | Path | Judgements) else list(data)
+    items = listed(data)
     pairs = [lang] if isinstance(lang, str) else list(lang or ())
     wanted = [checks.language_pair(pair) for pair in pairs]
     people = read_system_human(human) if isinstance(human, str | Path) else human

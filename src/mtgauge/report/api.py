@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
-from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
@@ -228,9 +227,8 @@ def probe(
     takes the first so many. The good version is the reference, or with "robust" one of
     `translations`, which metrics that compare with the reference need.
     """
-    items = [data] if isinstance(data, str | Path | Judgements) else list(data)
     texts = probing.human_translations(
-        items,
+        study.listed(data),
         sources=sources,
         references=references,
         translations=translations,
