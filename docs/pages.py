@@ -186,13 +186,18 @@ def write_metric(name: str) -> str:
     }
     lines = [f"**{metric.summary}**", "", metric.meaning, "", "| | |", "| --- | --- |"]
     lines += [f"| {key} | {value} |" for key, value in facts.items() if value]
-    kinds = {name: option.kind for name, option in declared(cls).items()}
+    told = declared(cls)
     options = cls.defaults()
     lines += ["", "## Options", ""]
-    lines += ["| option | default | values |", "| --- | --- | --- |"] if options else ["None."]
+    lines += (
+        ["| option | what it does | default | values |", "| --- | --- | --- | --- |"]
+        if options
+        else ["None."]
+    )
     for key, default in options.items():
-        values = ", ".join(dict.fromkeys(_values(kinds[key])))
-        lines.append(f"| `{key}` | {_code(format_value(default))} | {values} |")
+        values = ", ".join(dict.fromkeys(_values(told[key].kind)))
+        usual, about = _code(format_value(default)), _in_table(told[key].text)
+        lines.append(f"| `{key}` | {about} | {usual} | {values} |")
     if cls.__doc__:
         lines += ["", inspect.cleandoc(cls.__doc__)]
     return "\n".join(lines)

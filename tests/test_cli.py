@@ -295,7 +295,9 @@ def test_metrics_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "metrics", "chrf")
     assert code == 0
     assert "  beta=NUMBER" in out
-    assert "default 2; between 0 and 1000" in out
+    assert "how many times recall counts as much" in out
+    assert "(default 2; between 0 and 1000)" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 100
     assert "higher is better" in out
     code, _, err = run(capsys, "metrics", "chfr")
     assert code == 2

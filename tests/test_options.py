@@ -34,6 +34,17 @@ class Example(Shared, Metric):
     sizes: Annotated[tuple[float, ...], Range(above=0)] = (1.0,)
 
 
+Layer = Annotated[int, "which layer", Range(1)]
+
+
+@registry.options
+class Told(Metric):
+    name = "told"
+    layer: Layer | None = None
+    depth: Layer = 1
+    own: Annotated[Layer, "its own"] = 1
+
+
 def test_a_declaration_is_read_once_with_its_groups() -> None:
     options = declared(Example)
     assert list(options) == ["mode", "share", "sizes", "depth", "other"]
@@ -148,8 +159,8 @@ def test_the_options_of_the_language_model_are_declared_once(name: str) -> None:
 def test_details_show_range_and_condition(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metrics", "xmoverscore"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "dropout=NUMBER default 0; between 0 and 1; only with matching=transport" in text
-    assert "lm_given=auto|source|nothing default auto; not with lm=off or lm=none" in text
+    assert "(default 0; between 0 and 1; only with matching=transport)" in text
+    assert "(default auto; not with lm=off or lm=none; not with lm_weight=0)" in text
     assert "device --device chooses it" in text
 
 
@@ -187,6 +198,26 @@ def test_orders_have_an_upper_end(spec: str) -> None:
 def test_weights_that_weigh_nothing_are_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="weights"):
         registry.load(spec).check()
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_option_says_what_it_does(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metrics", name]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for option in declared(registry.get(name)).values():
+        assert 10 < len(option.text) < 140, f"{name}:{option.name}"
+        assert not option.text.endswith("."), "a line of a list, no sentence"
+        assert f"{option.text} (default " in shown
+
+
+def test_a_text_is_declared_once_and_said_better_where_it_is_used() -> None:
+    options = declared(Told)
+    assert options["layer"].text == options["depth"].text == "which layer"
+    assert options["layer"].ranges == (Range(1),)
+    assert options["layer"].kind == int | None
+    assert options["own"].text == "its own"
+    assert options["own"].ranges == (Range(1),)
+    assert options["own"].kind is int
 
 
 def test_a_metric_is_named_by_text() -> None:

@@ -52,7 +52,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,10 @@ from mtgauge.explanation import Explanation
 from mtgauge.options import declared
 
 FloatArray = NDArray[np.float64]
-Untranslated = Literal["worst", "keep"]  # the option of metrics that read the source
+Untranslated = Annotated[  # the option of metrics that read the source
+    Literal["worst", "keep"],
+    "what is not in the target language: worst score (by the share untranslated), or as it scores",
+]
 
 
 @dataclass(frozen=True)

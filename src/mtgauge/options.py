@@ -1,8 +1,10 @@
-"""Options that declare themselves: type, range, and when they apply.
+"""Options that declare themselves: type, what they do, range, and when they apply.
 
-    matching: Literal["transport", "f"] = "f"
-    dropout: Annotated[float, Range(0, 1), When("matching", "transport")] = 0.0
+    matching: Annotated[Literal["transport", "f"], "how words meet"] = "f"
+    dropout: Annotated[float, "share left out", Range(0, 1), When("matching", "transport")] = 0.0
 
+The text is one short line, and every option has one. What several metrics share is an alias
+(`Layer = Annotated[int, "..."]`), also inside `Layer | None`; of two texts the outer one holds.
 One declaration serves the parser of specs, the refusal of wrong values, `mtgauge metrics NAME` and
 the signature. A value outside its range is refused. An option that does not apply may only have
 the value that it has anyway (its default, or what the preset pins): any other would change nothing,
@@ -14,9 +16,11 @@ stand behind the metric's own. Every one of them defaults to None, which a prese
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
+import operator
 import sys
 import types
 import typing
@@ -94,6 +98,7 @@ class Option:
     name: str
     default: Any
     kind: Any  # the type of its values
+    text: str = ""  # what it does, in a line
     ranges: tuple[Range, ...] = ()
     conditions: tuple[When, ...] = ()
 
@@ -149,17 +154,31 @@ def _declared(cls: type) -> dict[str, Option]:
 
 
 def _option(name: str, default: Any, hint: Any) -> Option:
-    extras: tuple[Any, ...] = ()
-    if typing.get_origin(hint) is typing.Annotated:
-        hint, *more = typing.get_args(hint)
-        extras = tuple(more)
+    kind, extras = _parted(hint)
     return Option(
         name,
         default,
-        hint,
+        kind,
+        next((x for x in reversed(extras) if isinstance(x, str)), ""),
         tuple(x for x in extras if isinstance(x, Range)),
         tuple(x for x in extras if isinstance(x, When)),
     )
+
+
+def _parted(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The type alone, and what `Annotated` adds to it or to a part of a union; inner parts first.
+
+    >>> _parted(typing.Annotated[int, "inner"] | None)
+    (int | None, ('inner',))
+    """
+    if typing.get_origin(hint) is typing.Annotated:
+        inner, *extras = typing.get_args(hint)
+        kind, more = _parted(inner)
+        return kind, (*more, *extras)
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        kinds, found = zip(*map(_parted, typing.get_args(hint)), strict=True)
+        return functools.reduce(operator.or_, kinds), tuple(itertools.chain(*found))
+    return hint, ()
 
 
 # Values and their text

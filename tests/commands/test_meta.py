@@ -128,3 +128,26 @@ def test_options_that_did_nothing_are_told(run, judged: str) -> None:
     assert "--paper: no paper is known" in told
     assert "--pool: there is one language pair only" in told
     assert "--pool" not in run(line).err
+
+
+def test_judgements_of_another_language_pair_are_told(run, tmp_path: Path) -> None:
+    """Such correlations look as good as any."""
+    german = ["Der Hund schläft heute im Garten.", "Wir haben gestern zwei Bücher gekauft."] * 4
+    english = ["The dog is sleeping in the garden today.", "We bought two books yesterday."] * 4
+    rows = [
+        f"{lp}\ts\t{i}\t{source}\t{text}\t{text}\t{i % 3}\n"
+        for lp in ("de-en", "en-de")
+        for i, (source, text) in enumerate(zip(german, english, strict=True))
+    ]
+    head = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\n"
+    (tmp_path / "both.tsv").write_text(head + "".join(rows), encoding="utf-8")
+    done = run("meta both.tsv -m chrf --no-cache --no-ci --quiet --json out.json")
+    assert done.code == 0, done.err
+    told = [line for line in done.err.splitlines() if line.startswith("warning")]
+    assert "both en-de, the source: 100% of the 8 lines looked at are not in en" in " ".join(told)
+    assert told[-1] == (
+        "warning: both en-de, all of it is the other way round: write -l de-en, or exchange the "
+        "files."
+    )
+    assert not any("both de-en" in line for line in told)
+    assert len(json.loads((tmp_path / "out.json").read_text())["warnings"]) == len(told)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -56,8 +58,8 @@ def test_the_example_of_options_can_be_given(run, name: str) -> None:
 
 def test_options_say_when_they_apply(run) -> None:
     out = " ".join(run("metrics bleu").out.split())
-    assert "smooth=exp|floor|add-k|none default exp" in out
-    assert "smooth_value=NUMBER default none; 0 or more; only with smooth=floor or" in out
+    assert "smooth=exp|floor|add-k|none what an order without a match counts" in out
+    assert "(default none; 0 or more; only with smooth=floor or smooth=add-k)" in out
     assert "not with view=hyp+src" in " ".join(run("metrics regressor").out.split())
 
 
@@ -144,6 +146,36 @@ def test_kb_refuses(run, line: str, said: str) -> None:
     done = run(line)
     assert done.code == 2
     assert said in done.err
+
+
+def test_a_file_is_no_text_to_link(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("kb link src.de -l de")
+    assert done.code == 2
+    assert "'src.de' is a file, where a text is wanted. Write: kb link - < src.de" in done.err
+    lines = "Er fuhr nach\u2028Prag.\nSie blieb in Wien.\n".encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines), encoding="utf-8"))
+    rows = [line.split("\t")[:4] for line in run("kb link - -l de").out.splitlines()[1:]]
+    assert {("1", "Prag"), ("2", "Wien")} <= {(row[0], row[3]) for row in rows}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kb count -s src.de -t ref.txt -l en-de",
+        "probe reorder -s src.de -r ref.txt -l en-de -m xmoverscore:lm=off",
+        "remap fit -s src.de -t ref.txt -l en-de --method umd --out en-de.remap",
+    ],
+)
+def test_a_pair_the_wrong_way_round_is_told(run, line: str) -> None:
+    done = run(line)
+    assert done.code == 0, done.err
+    assert "write -l de-en, or exchange the files." in done.err
+    right = run(line.replace("en-de", "de-en"))
+    assert right.code == 0
+    assert "lines looked at" not in right.err
+    if line.startswith("probe"):
+        assert "20 of 20 worse texts score exactly as the human translation" in done.out
+        assert "exactly" not in right.out
 
 
 def test_remap_fits_and_is_used(run) -> None:

@@ -50,7 +50,7 @@ def test_lengths_tell_where_no_word_does() -> None:
         (["y" * n for n in lengths], ""),
         (["y" * n for n in lengths[-4:] + lengths[:-4]], "shifted by 4"),
         (["y" * n for n in sorted(lengths)], "in another order"),
-        (["y" * 10] * 150, ""),  # one length tells nothing
+        ([f"{n:03}_" + "y" * 10 for n in range(150)], ""),  # one length tells nothing
     ):
         together = Together()
         together.look({"a": texts}, None, rows)
@@ -69,8 +69,33 @@ def test_equal_columns_are_told() -> None:
     ]
 
 
+def test_a_file_named_often_is_told_in_one_line() -> None:
+    together = Together()
+    together.look(dict.fromkeys("abcd", HYPOTHESES), None, None)
+    assert together.messages() == ["a, b, c and d are equal in every line. Is a file named twice?"]
+
+
+def test_one_text_in_all_lines_is_told() -> None:
+    for texts, said in (
+        (["No."] * 6, ["a: all 6 lines are the same text."]),
+        (["No."] * 5 + ["No"], []),
+        ([" "] * 6, []),  # told as empty lines
+    ):
+        together = Together()
+        for part in (slice(3), slice(3, 6)):
+            together.look({"a": texts[part]}, None, [(text,) for text in HYPOTHESES[:6][part]])
+        assert together.messages() == said
+    together = Together()
+    together.look({"a": ["No."] * 4}, None, [(text,) for text in HYPOTHESES[:4]])
+    assert together.messages() == [], "four short answers may be alike"
+
+
 def test_few_lines_and_bad_translations_are_not_doubted() -> None:
-    for texts in (["", "", "", "", "", ""], ["the"] * 6, ["No.", "Yes 1.", "I", "it", "2", "3"]):
+    for texts in (
+        ["", "", "", "", "", ""],
+        ["the"] * 5 + ["a"],
+        ["No.", "Yes 1.", "I", "it", "2", "3"],
+    ):
         together = Together()
         together.look({"a": texts}, None, [(f"Word{i} {i}",) for i in range(6)])
         assert together.messages() == [], texts

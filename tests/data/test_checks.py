@@ -205,6 +205,59 @@ def test_much_text_in_another_language_is_told_for_each_side() -> None:
     assert "language" not in watch.notes("b")
 
 
+LANGUAGE_OF = {"the": "en", "der": "de", "le": "fr"}
+
+
+def by_first_word(texts: Sequence[str], expected: Language) -> Strangers:
+    codes = [LANGUAGE_OF[text.split()[0]] for text in texts]
+    return lambda: ["" if code == expected.base else code for code in codes]
+
+
+@pytest.mark.parametrize(
+    ("lang", "source", "system", "reference", "said"),
+    [
+        ("en-de", "der", "the", "the", "write -l de-en"),
+        ("en-de", "der", "the", "", "write -l de-en"),
+        ("en-de", "", "the", "the", "write -l de-en"),
+        ("de-en", "the", "der", "the", "see which file is -s and which is -t"),
+        ("de-en", "the", "der", "", "or exchange the files"),
+        ("de-en", "der", "le", "the", ""),
+        ("de-en", "the", "the", "the", ""),
+        ("de-en", "der", "der", "the", ""),
+        ("de-en", "", "der", "", ""),
+    ],
+)
+def test_what_was_exchanged_is_named(
+    lang: str, source: str, system: str, reference: str, said: str
+) -> None:
+    watch = Watch(lang, by_first_word)
+    watch.look(
+        {"a": [f"{system} {i}" for i in range(3)]},
+        [f"{source} {i}" for i in range(3)] if source else None,
+        [(f"{reference} {i}",) for i in range(3)] if reference else None,
+    )
+    last = watch.messages()[-1]
+    if said:
+        assert said in last
+    else:
+        assert "Check the file, and -l." in last
+
+
+def test_lines_that_run_on_are_counted() -> None:
+    joined = "word " * 200
+    for sources, references in (
+        (None, [("A short one.",), ("Two.",)]),
+        (["Ein kurzer.", "Zwei."], None),
+    ):
+        watch = Watch()
+        watch.look({"a": [joined, "Two."]}, sources, references)
+        assert watch.notes("a") == {"long": 1}
+        assert "a: 1 line more than ten times as long" in watch.messages()[0]
+    watch = Watch()
+    watch.look({"a": [joined, "Two."]}, None, [(joined[:500],), ("Two.",)])
+    assert watch.notes("a") == {}
+
+
 def test_a_few_foreign_lines_are_not_told_and_few_lines_are_identified() -> None:
     asked: list[int] = []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mtgauge
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import InputError, MtgaugeError, UsageError
 
 HYPOTHESES = ["The dog sleeps here.", "It rains in Berlin."]
 FIRST = ["The dog is asleep here.", "It is raining in Berlin."]
@@ -24,6 +25,38 @@ def test_square_lists_are_told_by_their_words() -> None:
     assert chrf([list(pair) for pair in zip(FIRST, SECOND, strict=True)]) > 50
     with pytest.raises(InputError, match="sacrebleu's transposed lists"):
         chrf([FIRST, SECOND])
+
+
+def test_lists_that_only_differ_in_length_are_not_called_transposed() -> None:
+    with pytest.raises(InputError, match="1 hypotheses but 2 entries") as error:
+        chrf(FIRST, HYPOTHESES[:1])
+    assert "transposed" not in str(error.value)
+    with pytest.raises(InputError, match="transposed"):
+        chrf([[text] for text in FIRST], HYPOTHESES[:1])
+
+
+@pytest.mark.parametrize("name", ["hypotheses", "sources"])
+@pytest.mark.parametrize("given", ["ab", b"ab", (x for x in "ab"), map(str, "ab")])
+def test_a_column_of_segments_is_a_list(name: str, given: Any) -> None:
+    """The characters of a text would be scored as so many texts."""
+    columns = {"hypotheses": ["a", "b"]} | {name: given}
+    with pytest.raises(UsageError, match=f"Segments.{name} is a .*; a list has one entry"):
+        mtgauge.Segments(**columns)
+    assert len(mtgauge.Segments(np.array(HYPOTHESES), tuple(FIRST))) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("data", [np.array([["a", "b"]]), ({"lp": "de-en"},), {"a": 1}])
+def test_judged_data_are_files_or_tables(data: Any) -> None:
+    """The columns of a data frame would be looked for as files."""
+    with pytest.raises(MtgaugeError, match=r"data is a \w+, not a list|data: dict is no file"):
+        mtgauge.meta(data, ["chrf"])
+    with pytest.raises(MtgaugeError, match=r"data is a \w+, not a list|data: dict is no file"):
+        mtgauge.probe("reorder", data, ["kobe"])
+
+
+def test_the_metric_of_an_explanation_is_a_text() -> None:
+    with pytest.raises(UsageError, match="A metric is named by text"):
+        mtgauge.explain(HYPOTHESES, references=FIRST, metric=["chrf"])  # type: ignore[arg-type]
 
 
 def test_words_of_a_reference_are_not_references() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mtgauge
+from mtgauge.data.foreign import read
 from mtgauge.errors import InputError, UsageError
 
 TEXTS = [f"the {word} cat sat on mat {i}" for i, word in enumerate(["old", "new"] * 15)]
@@ -47,6 +50,61 @@ def test_direction_and_missing_scores() -> None:
     assert found["a"].score == 2.0
     assert math.isnan(found["a"].segments[1])
     assert found.notes["undefined in a"] == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1.0, None], r"scores\['m'\]\['a'\]\[1\] is NoneType, not a number"),
+        ([True, False], r"\[0\] is bool, not a number"),
+        (["1", "2"], r"\[0\] is str, not a number"),
+        ((x for x in (1.0, 2.0)), "is a generator, not a list"),
+        ({0: 1.0, 1: 2.0}, "is a dict, not a list"),
+        ([1.0, math.inf], r"\[1\] is infinite"),
+    ],
+)
+def test_what_is_no_list_of_numbers_is_refused(values: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        mtgauge.score({"a": ["x", "y"]}, metrics=[], scores={"m": {"a": values}})
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64])
+def test_arrays_of_any_numbers_are_taken(kind: type) -> None:
+    values: Any = np.array([1, 2], dtype=kind)
+    result = mtgauge.score({"a": ["x", "y"]}, metrics=[], scores={"m": {"a": values}})
+    assert result["m"]["a"].score == 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("inf\n0.2\n", "line 1: column plain: 'inf' is not a number"),
+        ("abc\n0.2\n", "line 2: abc: 1 scores of a, which has 2 segments"),
+        ("abc\n0.2\n", "Line 1 was read as the name of the column"),
+        ("0,1\n0,2\n", "line 1: the first line holds numbers, not names of columns: '0,1'"),
+        ("a\t1\t0.5\na\t2\t0.4\n", "line 1: the first line holds numbers, not names"),
+    ],
+)
+def test_the_first_line_of_a_file_of_scores_is_not_lost(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain.txt").write_text(text)
+
+    def read_all() -> None:
+        for one in read(tmp_path / "plain.txt", {"a": "a.txt"}):
+            one.check(["a"], 2)
+
+    with pytest.raises(InputError) as error:
+        read_all()
+    assert said in str(error.value)
+
+
+def test_a_first_segment_without_a_score_is_no_header(tmp_path: Path) -> None:
+    for first in ("nan", "NA", ""):
+        (tmp_path / "plain.txt").write_text(f"{first}\n0.2\n")
+        (one,) = read(tmp_path / "plain.txt", {"a": "a.txt"})
+        assert one.name == "plain"
+        np.testing.assert_array_equal(one.scores["a"], [math.nan, 0.2])
 
 
 def test_wrong_lengths_and_names_are_refused() -> None:

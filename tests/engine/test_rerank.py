@@ -195,7 +195,7 @@ def test_what_is_refused(arguments, error, said):
         mtgauge.rerank(*arguments)
 
 
-@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, float("nan")], [1, 2, 3]])
+@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, float("nan")], [1, 2, 3], ["1", 2]])
 def test_weights_that_mean_nothing(weights):
     with pytest.raises(UsageError, match="weights are 2 numbers above 0"):
         mtgauge.rerank([["a"]], mbr=["chrf", "ter"], weights=weights)
@@ -227,6 +227,26 @@ def test_lines_and_objects_say_the_same(files, capsys, data):
     groups, sources = data
     wanted = mtgauge.rerank(groups, sources, ["xmoverscore:lm=off"], lang="de-en").best
     assert lines.splitlines() == wanted
+
+
+def test_candidates_in_another_language_are_told(files, capsys):
+    """Otherwise all score worst, and the first candidates pass for the best."""
+    line = ("-t", "c.txt", "-n", 3, "-s", "s.txt", "-m", "xmoverscore:lm=off", "-l")
+    rerank(*line, "en-de")
+    said = capsys.readouterr().err
+    assert "the candidates: 100% of the" in said
+    assert "the other way round: write -l de-en" in said
+    assert "24 translations are not" in said
+    assert "8 of 8 segments: all candidates score the same, so the first one stands." in said
+    rerank(*line, "de-en")
+    said = capsys.readouterr().err
+    assert "warning" not in said
+    assert "score the same" not in said
+
+
+def test_equal_candidates_are_not_undecided():
+    found = mtgauge.rerank([["a b", "a b"], ["c", "d"]], mbr=["chrf"])
+    assert found.undecided == 1
 
 
 def test_everything_that_can_be_written(files, data):

@@ -193,6 +193,24 @@ def test_rejects(corpus, capsys):
     assert content("less") == content("out")
 
 
+def test_rejects_are_shown_and_nothing_but_rejects_is_an_error(corpus, capsys):
+    lines = corpus.read_bytes().splitlines(keepends=True)
+    lines[2:9] = [b"not json\n"] * 7
+    corpus.write_bytes(b"".join(lines))
+    stream(corpus, "-m", "chrf")
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rejected")]
+    assert len(told) == 6
+    assert told[0].startswith("rejected   in.jsonl, line 3: not valid JSON")
+    assert told[-1] == "rejected   and 2 more"
+    latin = "".join(f"Satz {i} ist schön.\tSentence {i}.\t-\n" for i in range(20))
+    Path("latin.tsv").write_bytes(f"src\ttgt\tref\n{latin}".encode("latin-1"))
+    for more in ((), ("-o", "out")):
+        stream("latin.tsv", "-m", "chrf", *more, code=3)
+        said = capsys.readouterr().err
+        assert "none of the 20 records can be used (latin.tsv, line 2: byte" in said
+        assert "iconv" in said
+
+
 def test_lines_to_standard_output(corpus, capfdbinary):
     stream(corpus, "-m", "chrf", "--keep", "chrf > 99", "--quiet")
     lines = capfdbinary.readouterr().out.splitlines()

@@ -192,8 +192,16 @@ def test_experiments_show_every_row_and_what_is_missing():
     text = _rendered(printed, rows, "table")
     assert "SentBLEU (printed)" in text
     assert "\n  sentbleu " in text
-    assert re.search(r"\nCosine\+LASER +weights of the LASER of 2019 .*cosine:", text)
-    assert not re.search(r"\nSentBLEU +the table's", text)
+    missing = text[text.index("Missing, and what then fills the row") :]
+    laser = "cosine:preset=paper2020,encoder='laser:LASER',lm=off"
+    assert f'  Cosine+LASER\n    -m "{laser}"\n' in missing
+    assert missing.index("- weights of the LASER of 2019") < missing.index("  Cosine+LASER\n")
+    assert "SentBLEU" not in missing
+    wide = [line for line in text.splitlines() if len(line) > 100]
+    assert all(line.startswith("    -m ") for line in wide), "only what is copied is never broken"
+    tabled = _rendered(printed, rows, "markdown")
+    assert re.search(r"\n\| Cosine\+LASER \| weights of the LASER of 2019 .*\| cosine:", tabled)
+    assert not re.search(r"\n\| SentBLEU \| the table's", tabled)
     more = _rendered(printed, [*rows, _row("wer", value=0.25)], "markdown")
     block = more[more.index("Not in the paper") :]
     assert "| wer | - | 0.250 |" in block
@@ -202,6 +210,20 @@ def test_experiments_show_every_row_and_what_is_missing():
     assert "xmoverscore" not in tables.specs(printed)
     with pytest.raises(UsageError, match=r"There are: 000\.1"):
         tables.experiment("9")
+
+
+def test_a_long_name_of_a_row_is_folded_in_a_terminal_only():
+    method = "xmoverscore:preset=paper2020,ngram=1,lm=off"
+    rows = [tables.beside(_row(method, value=0.4))]
+    text = _rendered(tables.experiment("000.1"), rows, "table")
+    folded = (
+        "  xmoverscore:preset=paper2020,\n    ngram=1,lm=off (embedded encoder\n    for M-BERT) "
+    )
+    assert folded in text
+    assert re.search(r"\n    for M-BERT\) +- +0\.400 ", text), "the numbers stand in the last line"
+    assert f"|   {method} (embedded encoder for M-BERT) |" in _rendered(
+        tables.experiment("000.1"), rows, "markdown"
+    )
 
 
 def test_garbled_cells_have_no_value():

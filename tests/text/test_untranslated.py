@@ -150,6 +150,17 @@ def test_a_script_that_the_target_does_not_use() -> None:
     assert share("Stara skela", SENTENCE["ru"], "hr-sr-Latn") == 1
 
 
+@pytest.mark.parametrize("text", ["这很好。", "很好", "هذا جيد", "Да.", "αβ 12"])
+def test_a_short_text_of_another_script_alone_is_no_translation(text: str) -> None:
+    """A short answer in Chinese passed for a fair translation into English."""
+    assert share("Das ist gut.", text, "de-en") == 1
+
+
+@pytest.mark.parametrize("text", ["α", "12 %", "👍🏽", "OK 好", "Beta β", "...", "℃"])
+def test_a_sign_or_a_word_beside_it_is_not_all_of_it(text: str) -> None:
+    assert share("Das ist gut.", text, "de-en") < 1
+
+
 def test_from_a_language_into_itself_nothing_is_a_copy() -> None:
     assert share(SENTENCE["en"], SENTENCE["en"], "en-en") == 0
     assert share(SENTENCE["en"], SENTENCE["fi"], "en-en") == 1

@@ -90,6 +90,31 @@ def test_flags_become_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert called == ["ruse", JudgedFiles(packed=Path("p.npz")), tmp_path, settings]
 
 
+def test_two_averages_that_differ_say_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With both texts the score is a mean of answers, which is chosen after the training."""
+    both = "hyp+src/hyp+ref"
+    card = {
+        "seeds": {"1": 0.5},
+        "seed": "1",
+        "views": [both, "hyp+ref"],
+        "answers": {both: [both, "hyp+ref", "hyp+ref"]},
+        "dev_pearson": {"average": 0.52},
+    }
+    monkeypatch.setitem(mtgauge.train.__dict__, "regressor", lambda *given: card)
+    line = ["train", "regressor", "--train", "a.tsv", "--dev-share", "0.2", "--out", str(tmp_path)]
+    assert main(line) == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        "regressor: Pearson on the validation data",
+        "As it was trained, average over language pairs and views",
+        "  seed   1  0.5000  kept",
+        "As it is kept",
+        f"  {both} is the mean of {both} and 2 times hyp+ref, the best on this data",
+        "  dev average                  0.5200",
+    ]
+
+
 def test_flags_that_the_documentation_lists_are_there() -> None:
     page = (Path(__file__).parents[2] / "docs" / "trained.md").read_text("utf-8")
     listed = set(re.findall(r"^- `(--[a-z-]+)", page, re.MULTILINE))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.parser import subcommand
+from mtgauge.commands.shared import warn_of_languages
+from mtgauge.data import readers
+from mtgauge.data.alignment import SOURCE
 from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import write
+from mtgauge.data.spool import STANDARD_INPUT, Spool
 from mtgauge.errors import UsageError
 from mtgauge.knowledge.base.store import KnowledgeBase
 from mtgauge.knowledge.base.writer import KnowledgeWriter
@@ -193,11 +198,21 @@ def _row(row: dict[str, int], categories: list[str]) -> list[int]:
     return [sum(row.values()), *(row.get(category, 0) for category in categories)]
 
 
+def _texts(given: str) -> list[str]:
+    """The lines of standard input, or the one text that was written; a file is neither."""
+    if given == str(STANDARD_INPUT):
+        with Spool() as spool:
+            return readers.text_lines(spool.reusable(STANDARD_INPUT))
+    if os.path.isfile(given):
+        raise UsageError(f"{given!r} is a file, where a text is wanted. Write: kb link - < {given}")
+    return [given]
+
+
 def _link(args: argparse.Namespace) -> int:
     from mtgauge.knowledge.link import annotations
     from mtgauge.knowledge.link.linker import KnowledgeLinker
 
-    texts = sys.stdin.read().splitlines() if args.text == "-" else [args.text]
+    texts = _texts(args.text)
     lang = Language.parse(args.lang).base
     with KnowledgeBase.open(args.kb) as kb:
         linked = KnowledgeLinker(kb).link(texts, lang)
@@ -226,6 +241,9 @@ def _count(args: argparse.Namespace) -> int:
     if args.segment is not None and args.plot is None:
         raise UsageError("--segment is drawn into a folder: give --plot FOLDER.")
     with Corpus.from_arguments(args.translations, args.source, args.references) as corpus:
+        first_lines = next(corpus.chunks(1000))
+        sides = {SOURCE: first_lines.sources or (), **first_lines.systems}
+        warn_of_languages(args.lang, sides)
         counts = count(corpus, args.metric, args.lang)
         example = None
         if args.segment is not None:

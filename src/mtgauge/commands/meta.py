@@ -115,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         found.export(args.export)
     if args.plot:
         found.plot(args.plot)
+    for warning in found.warnings:
+        print(visible(f"warning: {warning}"), file=sys.stderr)
     _warn_of_unserved(found)
     if not args.quiet:
         _say_what_did_nothing(args, found)

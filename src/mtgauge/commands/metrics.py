@@ -101,18 +101,20 @@ def _range(low: float, high: float) -> str:
 
 
 def _options(cls: type[Metric]) -> list[str]:
-    """The options as they are written after the name, with default, range and when they apply."""
+    """The options as they are written after the name: what they do, default, range, when."""
     options = declared(cls)
     if not options:
         return ["no options"]
     lines = []
     for name, default in cls.defaults().items():
         written = f"  {name}={kind_text(options[name].kind)}"
-        about = "; ".join([f"default {format_value(default)}", *_limits(options[name])])
+        usual = f"default {format_value(default) or 'empty'}"
+        about = f"({'; '.join([usual, *_limits(options[name])])})"
         if len(written) > _COLUMN - 2:
             lines.append(written)
             written = ""
         lead, more = written.ljust(_COLUMN), " " * _COLUMN
+        about = f"{options[name].text} {about}".strip()
         lines += textwrap.wrap(about, 80, initial_indent=lead, subsequent_indent=more)
     return [f"options, written after the name: -m '{_example(cls)}'", *lines]
 

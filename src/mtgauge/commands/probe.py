@@ -10,6 +10,7 @@ from mtgauge.commands.shared import (
     add_result_options,
     open_cache,
     progress_bar,
+    tell,
     use_encoder_options,
 )
 from mtgauge.data.corpus import Corpus
@@ -93,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
             **{name: getattr(args, name) for name in _SAME},
         )
     sys.stdout.write(found.render(args.format))
+    for warning in found.warnings:
+        tell("warning", warning)
     if args.histogram and isinstance(found, Probes) and args.format != "json":
         sys.stdout.write("\n" + found.histograms())
     if args.plot and isinstance(found, Probes):

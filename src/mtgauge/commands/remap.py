@@ -28,6 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from mtgauge.commands.parser import positive, subcommand
+from mtgauge.commands.shared import warn_of_languages
+from mtgauge.data.alignment import SOURCE
 from mtgauge.data.checks import language_pair
 from mtgauge.encode.remap import align
 from mtgauge.encode.remap import maps as remaps
@@ -115,6 +117,7 @@ def run_fit(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     plan = _plan(args, args.unit, args.method[0])
     sources, targets = read_parallel(args.source, args.target, args.pairs)
+    warn_of_languages(plan.lang, {SOURCE: sources, "the translations": targets})
     fitted = fit_remaps(plan, sources, targets, args.method)
     for method, (remap, before, after) in zip(args.method, fitted, strict=True):
         out = args.out if len(args.method) == 1 else args.out / method / f"{plan.lang}.remap"
@@ -142,6 +145,7 @@ def run_info(args: argparse.Namespace) -> int:
 def run_curve(args: argparse.Namespace) -> int:
     plan = _plan(args, "word", args.method)
     sources, targets = read_parallel(args.source, args.target, args.pairs + HELD_OUT)
+    warn_of_languages(plan.lang, {SOURCE: sources, "the translations": targets})
     args.out.mkdir(parents=True, exist_ok=True)
     judged = ["pearson"] if args.judged else []
     names = ["found_before", "found_after", "retrieved", *judged]

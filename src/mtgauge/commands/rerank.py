@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.commands.outputs import OutputFile
-from mtgauge.commands.shared import add_run_options, running, tell, use_encoder_options
+from mtgauge.commands.shared import (
+    add_run_options,
+    running,
+    tell,
+    tell_notes,
+    use_encoder_options,
+)
 from mtgauge.data import candidates, readers
 from mtgauge.data.output import write
 from mtgauge.data.spool import STANDARD_INPUT, Spool
@@ -176,6 +182,13 @@ def _tell(result: Reranked, seconds: float, place: str) -> None:
     for name, signature in result.signatures.items():
         blank = "mbr " if name.startswith("mbr:") else ""
         tell("signature", f"{blank}{signature}")
+    for text in result.warnings:
+        tell("warning", text)
+    for name, notes in result.notes.items():
+        tell_notes(name, notes)
+    if result.undecided:
+        tell("note", f"{result.undecided:,} of {len(result.candidates):,} segments: all candidates "
+             "score the same, so the first one stands.")  # fmt: skip
     changed = sum(choice != 0 for choice in result.choice)
     many = len(result.candidates)
     tell("note", f"{changed:,} of {many:,} segments: not the first candidate.")

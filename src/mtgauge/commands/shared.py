@@ -14,6 +14,7 @@ from mtgauge.commands.outputs import OutputFile
 from mtgauge.data import checks, foreign, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder, write
+from mtgauge.data.watch import in_other_languages
 from mtgauge.engine.aside import Aside
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.inside import kinds_beside, looked_into
@@ -25,6 +26,7 @@ from mtgauge.errors import UsageError
 from mtgauge.notes import sentence
 from mtgauge.report.writers import FORMATS
 from mtgauge.stats.bootstrap import SEED
+from mtgauge.text.untranslated import ask_strangers
 
 
 @contextlib.contextmanager
@@ -49,6 +51,12 @@ def tell_notes(spec: str, notes: Mapping[str, int]) -> None:
     for what, count in notes.items():
         if count and what != "empty":
             tell("note", f"{spec}: {sentence(what, count)}")
+
+
+def warn_of_languages(lang: str, sides: Mapping[str, Sequence[str]]) -> None:
+    """What a run does not watch: sides in another language than the pair says."""
+    for warning in in_other_languages(lang, sides, ask_strangers):
+        tell("warning", warning)
 
 
 def terminal_width() -> int:

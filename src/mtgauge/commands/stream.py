@@ -129,6 +129,10 @@ def _tell(found: Streamed, seconds: float, place: str) -> None:
     if found.resumed:
         tell("note", f"{found.resumed:,} shard(s) were finished before.")
     tell("records", f"{found.records:,} read, {found.kept:,} kept, {found.rejected:,} rejected")
+    for reason in found.reasons:
+        tell("rejected", f"{reason}.")
+    if found.rejected > len(found.reasons) > 0:
+        tell("rejected", f"and {found.rejected - len(found.reasons):,} more")
     for condition, count in found.dropped.most_common():
         tell("dropped", f"{count:,} by {condition}")
     if place:

@@ -4,8 +4,8 @@
     together.look({"a": texts}, sources, references)      # chunk by chunk
     together.messages()                                   # what is suspicious, in sentences
 
-Columns that are equal in every line are told. For the order of lines two signs are looked at, on
-the first lines of each file:
+Columns that are equal in every line are told, and those whose lines are all alike. For the order of
+lines two signs are looked at, on the first lines of each file:
 
 - *words*: a word that stands in one or two lines of either file (a number, a name) should stand in
   the same line of both. If most of them stand in other lines, the lines are out of order; if they
@@ -27,7 +27,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_SOURCE, _REFERENCES = "the source", "the references"  # as `watch.Watch` names them
+from mtgauge.data.checks import is_blank
+
+SOURCE, REFERENCES = "the source", "the references"  # as `watch.Watch` names them
 _WORD = re.compile(r"\w+")
 _LINES_OF_WORDS, _LINES_OF_LENGTHS = 500, 20_000
 _FEWEST = 5  # lines, and words in common
@@ -43,6 +45,7 @@ class Together:
         self._seen = self._doubled = 0  # segments, and those with two equal references
         self._digests: dict[str, hashlib._Hash] = {}
         self._systems: dict[str, None] = {}
+        self._alike: dict[str, str | None] = {}  # the text of all lines; None: they differ
         self._lengths: dict[str, list[int]] = defaultdict(list)
         self._words: dict[str, list[frozenset[str]]] = defaultdict(list)
 
@@ -55,9 +58,9 @@ class Together:
         columns: dict[str, Sequence[str]] = dict(systems)
         self._systems.update(dict.fromkeys(systems))
         if sources is not None:
-            columns[_SOURCE] = sources
+            columns[SOURCE] = sources
         if references is not None and all(references):
-            columns[_REFERENCES] = [row[0] for row in references]
+            columns[REFERENCES] = [row[0] for row in references]
             self._doubled += sum(len(set(row)) < len(row) for row in references)
         for name, texts in columns.items():
             self._remember(name, texts)
@@ -66,29 +69,46 @@ class Together:
     def _remember(self, name: str, texts: Sequence[str]) -> None:
         whole = self._digests.setdefault(name, hashlib.sha256())
         whole.update("\n".join(texts).encode("utf-8", "surrogatepass") + b"\n")
+        if self._alike.setdefault(name, texts[0] if texts else None) is not None:
+            self._alike[name] = texts[0] if set(texts) == {self._alike[name]} else None
         lengths, words = self._lengths[name], self._words[name]
         lengths.extend(map(len, texts[: _LINES_OF_LENGTHS - len(lengths)]))
         some = texts[: _LINES_OF_WORDS - len(words)]
         words.extend(frozenset(_WORD.findall(text[:1000].casefold())) for text in some)
 
     def messages(self) -> list[str]:
-        return [*self._equal(), *self._out_of_order()] if self._seen > 1 else []
+        if self._seen < 2:
+            return []
+        return [*self._equal(), *self._all_alike(), *self._out_of_order()]
 
     def _equal(self) -> list[str]:
         lines = []
         if self._doubled == self._seen:
-            lines.append(f"{_REFERENCES}: two of them are equal in every line.")
-        first: dict[tuple[bytes, bool], str] = {}
+            lines.append(f"{REFERENCES}: two of them are equal in every line.")
+        equal: dict[tuple[bytes, bool], list[str]] = {}
         for name, whole in self._digests.items():
             # a system that equals the source or a reference is told with the counts of its lines
-            other = first.setdefault((whole.digest(), name in self._systems), name)
-            if other != name:
-                lines.append(f"{other} and {name} are equal in every line. Is a file named twice?")
+            equal.setdefault((whole.digest(), name in self._systems), []).append(name)
+        for *names, last in equal.values():
+            if names:
+                both = f"{', '.join(names)} and {last}"
+                lines.append(f"{both} are equal in every line. Is a file named twice?")
         return lines
 
+    def _all_alike(self) -> list[str]:
+        """Sides of one text where another side has several; empty lines are counted elsewhere."""
+        alike = {name: text for name, text in self._alike.items() if text is not None}
+        if self._seen < _FEWEST or len(alike) == len(self._alike):
+            return []
+        return [
+            f"{name}: all {self._seen} lines are the same text."
+            for name, text in alike.items()
+            if not is_blank(text)
+        ]
+
     def _out_of_order(self) -> list[str]:
-        against = _REFERENCES if _REFERENCES in self._digests else _SOURCE
-        pairs = [*((name, against) for name in self._systems), (_REFERENCES, _SOURCE)]
+        against = REFERENCES if REFERENCES in self._digests else SOURCE
+        pairs = [*((name, against) for name in self._systems), (REFERENCES, SOURCE)]
         return [text for one, other in pairs if (text := self._doubt(one, other))]
 
     def _doubt(self, one: str, other: str) -> str:

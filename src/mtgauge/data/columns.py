@@ -186,13 +186,13 @@ def from_list(values: Sequence[str], what: str) -> Column:
 def checked_list(values: Sequence[Any], what: str) -> list[Any]:
     """The items of a list, tuple, array or series; anything else is refused by name."""
     if isinstance(values, str | bytes):
-        raise InputError(f"{what} is one text", remedy="Give a list with one text per segment.")
+        raise InputError(f"{what} is one text", remedy="Give a list, one entry per segment.")
     listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     flat = getattr(values, "ndim", 1) == 1  # arrays and data frames know their dimensions
     if not listed or not flat or isinstance(values, Mapping):
         raise InputError(
             f"{what} is a {type(values).__name__}, not a list",
-            remedy="Give a list with one text per segment. Sets, dictionaries and their views, and "
+            remedy="Give a list, one entry per segment. Sets, dictionaries and their views, and "
             "generators are refused: they have no order, or can be read once only.",
         )
     return list(values)

@@ -171,7 +171,8 @@ class Corpus:
             raise InputError("there are no segments to score")
         refs = None if references is None else columns.alternatives(references)
         if refs is not None and len(refs) != n:
-            hint = f" {_TURNED}" if all(len(row) == n for row in refs) else ""
+            lists = all(isinstance(entry, list | tuple) for entry in references or ())
+            hint = f" {_TURNED}" if lists and all(len(row) == n for row in refs) else ""
             raise InputError(
                 f"{n} hypotheses but {len(refs)} entries in references",
                 remedy="references[i] belongs to hypothesis i: one text or a list." + hint,

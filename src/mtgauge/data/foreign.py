@@ -54,12 +54,14 @@ class Foreign:
             found, lines = len(self.scores[name]), self.lines.get(name, ())
             if found != segments:
                 at = segments if found > segments else found - 1
+                headed = found == segments - 1 and lines and lines[0] == 2
                 raise InputError(
                     f"{self.name}: {found:,} scores of {name}, which has {segments:,} segments",
                     file=self.label,
                     line=lines[at] if at < len(lines) else None,
                     remedy="Score the same files, one score per segment"
-                    + (", all of the first system, then of the second." if systems[1:] else "."),
+                    + (", all of the first system, then of the second." if systems[1:] else ".")
+                    + (" Line 1 was read as the name of the column." if headed else ""),
                 )
 
 
@@ -70,14 +72,25 @@ def given(scores: Mapping[str, Any], systems: Sequence[str]) -> list[Foreign]:
         label = f"scores[{name!r}]"
         if not isinstance(by_system, Mapping):
             raise UsageError(f"{label} is not {{system: [one score per segment]}}.")
-        for system, values in by_system.items():
+        for system in by_system:
             _known(system, {name: name for name in systems}, label, None)
-            if isinstance(values, str) or not all(isinstance(x, float | int) for x in values):
-                raise UsageError(f"{label}[{system!r}] is not a list of numbers.")
-            if np.isinf(np.asarray(values, dtype=np.float64)).any():
-                raise InputError("a score is infinite", file=f"{label}[{system!r}]")
-        arrays = {s: np.array(values, dtype=np.float64) for s, values in by_system.items()}
+        arrays = {s: _numbers(values, f"{label}[{s!r}]") for s, values in by_system.items()}
         found.append(Foreign(name, label, arrays))
+    return found
+
+
+def _numbers(values: Any, what: str) -> NDArray[np.float64]:
+    """A list, array or series of numbers; NaN is a segment that was not scored."""
+    listed = columns.checked_list(values, what)
+    for i, value in enumerate(listed):
+        if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+            raise InputError(
+                f"{what}[{i}] is {type(value).__name__}, not a number",
+                remedy="Give one number per segment; NaN for a segment without a score.",
+            )
+    found = np.array(listed, dtype=np.float64)
+    if np.isinf(found).any():
+        raise InputError(f"{what}[{int(np.argmax(np.isinf(found)))}] is infinite")
     return found
 
 

@@ -44,6 +44,7 @@ BILINGUAL = ("xliff", "tmx")
 _PACKED = re.compile(r"\.(?:gz|xz|zst)$", re.IGNORECASE)
 DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 _MISSING = frozenset({"", "none", "na", "nan", "null"})
+_ENDLESS = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})  # refused
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -176,11 +177,20 @@ def score_rows(path: Path, label: str | None = None) -> list[tuple[int, dict[str
     """Rows of a file of scores: a table, or a number per line, whose column is called ""."""
     must_exist(path)
     _, first = next(raw_lines(path, label))
-    if is_number(first):
+    if is_number(first) or first.strip().lower() in _MISSING | _ENDLESS:
         return [(number, {"": text}) for number, text in raw_lines(path, label)]
     kind = table_kind(path)
     comma = kind in (None, "tsv") and "," in first and "\t" not in first
-    return list(rows(path, label, "csv" if comma else kind))
+    found = list(rows(path, label, "csv" if comma else kind))
+    if kind != "jsonl" and any(map(is_number, found[0][1] if found else ())):
+        raise InputError(
+            f"the first line holds numbers, not names of columns: {first!r}",
+            file=label or path,
+            line=1,
+            remedy="Write a line of names above it (system segment METRIC ...), or one number per "
+            "line, with a point for decimals.",
+        )
+    return found
 
 
 def is_plain(found: Sequence[tuple[int | None, dict[str, Any]]]) -> bool:

@@ -34,9 +34,14 @@ class Segments:
     def __post_init__(self) -> None:
         if self.lang is not None:
             object.__setattr__(self, "lang", language_pair(self.lang))
-        for name in ("sources", "references"):
+        for name in ("hypotheses", "sources", "references"):
             column = getattr(self, name)
-            if column is not None and len(column) != len(self.hypotheses):
+            if column is None:
+                continue
+            if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+                kind = type(column).__name__
+                raise UsageError(f"Segments.{name} is a {kind}; a list has one entry per segment.")
+            if len(column) != len(self.hypotheses):
                 raise UsageError(
                     f"{len(self.hypotheses)} hypotheses but {len(column)} {name}: "
                     "every hypothesis needs its own."

@@ -3,11 +3,12 @@
     watch = Watch("de-en")
     watch.look({"a": texts}, sources, references)         # chunk by chunk
     watch.messages()                                      # sentences; notes("a"): counts
+    in_other_languages("de-en", {"a": texts}, stranger)   # of what is no run, the languages alone
 
-Empty texts, copies of the source or of the reference, text in the wrong script or language, HTML
-escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only, bare numbers, odd
-line separators and invisible characters, equal columns, lines in another order. What is certainly
-wrong never comes here: `checks.py` refuses it.
+Empty texts, copies of the source or of the reference, text in the wrong script or language, far too
+long text, HTML escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only,
+bare numbers, odd line separators and invisible characters, equal columns, lines in another order.
+What is certainly wrong never comes here: `checks.py` refuses it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mtgauge.data.alignment import Together
+from mtgauge.data.alignment import REFERENCES, SOURCE, Together
 from mtgauge.data.checks import LINE_SEPARATORS, in_script, is_blank
 from mtgauge.data.codes import Language, LanguagePair
 from mtgauge.data.scripts import Scripts
@@ -30,6 +31,7 @@ _STRAY = re.compile(
 )
 _IDENTIFIED, _MOST_IDENTIFIED = 50, 200  # lines of a chunk and of a stream that are identified
 _MUCH = 0.25  # share of lines in another language that is told
+_LONG, _TIMES = 300, 10  # characters of a text, and how much longer than its other side it is
 _BARE_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _ESCAPE = re.compile(r"&(?:amp;)*(?:quot|apos|lt|gt|amp|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 _TOKENISED = re.compile(r"\S [.,!?;:](?: |$)")
@@ -113,14 +115,16 @@ class Watch:
         if self._pair is None:
             self.scripts.look(systems, references)
         for name, texts in systems.items():
-            self._count(self.counts.setdefault(name, Counter()), texts, sources)
+            counter = self.counts.setdefault(name, Counter())
+            self._count(counter, texts, sources)
+            counter["long"] += _overlong(texts, sources, references)
             if references is not None:
                 pairs = zip(texts, references, strict=True)
                 self.copied[name] += sum(text in row for text, row in pairs)
         if sources is not None:
-            self.counts.setdefault("the source", Counter())["empty"] += sum(map(is_blank, sources))
+            self.counts.setdefault(SOURCE, Counter())["empty"] += sum(map(is_blank, sources))
         if references is not None:
-            counter = self.counts.setdefault("the references", Counter())
+            counter = self.counts.setdefault(REFERENCES, Counter())
             for row in references:
                 for text in row:
                     counter["empty"] += is_blank(text)
@@ -131,24 +135,29 @@ class Watch:
                 self.sides.setdefault(name, Side()).look(texts[:fresh])
             if references is not None:
                 firsts = [row[0] for row in references[:fresh] if row]
-                self.sides.setdefault("the references", Side()).look(firsts)
+                self.sides.setdefault(REFERENCES, Side()).look(firsts)
         if self._pair is not None:
-            for name, texts in systems.items():
-                self._identify(name, texts, self._pair.target)
+            self.identify(systems)
             if sources is not None:
-                self._identify("the source", sources, self._pair.source)
+                self.identify({SOURCE: sources})
             if references is not None:
-                firsts = [row[0] for row in references if row]
-                self._identify("the references", firsts, self._pair.target)
+                self.identify({REFERENCES: [row[0] for row in references if row]})
         self.seen += len(next(iter(systems.values()), ()))
 
-    def _identify(self, name: str, texts: Sequence[str], expected: Language) -> None:
-        """Ask for the language of some lines, spread over the chunk."""
-        if self.stranger is None or self.identified[name] >= _MOST_IDENTIFIED:
-            return
-        some = [text for text in texts[:: -(-len(texts) // _IDENTIFIED)] if not is_blank(text)]
-        self.identified[name] += len(some)
-        self.asked.setdefault(name, []).append(self.stranger(some, expected))
+    def identify(self, sides: Mapping[str, Sequence[str]]) -> None:
+        """Ask for the language of some lines of each side, spread over the chunk."""
+        for name, texts in sides.items():
+            if self._pair is None or self.stranger is None or not texts:
+                continue
+            if self.identified[name] < _MOST_IDENTIFIED:
+                some = texts[:: -(-len(texts) // _IDENTIFIED)]
+                some = [text for text in some if not is_blank(text)]
+                self.identified[name] += len(some)
+                self.asked.setdefault(name, []).append(self.stranger(some, self._expected(name)))
+
+    def _expected(self, name: str) -> Language:
+        assert self._pair is not None
+        return self._pair.source if name == SOURCE else self._pair.target
 
     def languages(self, name: str) -> Counter[str]:
         """The languages that lines of a side are in; "": as expected."""
@@ -191,27 +200,43 @@ class Watch:
             if 2 * side.numbers > side.lines > 1:
                 lines.append(f"{name}: most lines are bare numbers. Is this a column of scores?")
         lines += [*self.together.messages(), *self.scripts.messages()]
-        return lines + self._in_other_languages() + self._one_sided()
+        return lines + self.in_other_languages() + self._one_sided()
 
-    def _in_other_languages(self) -> list[str]:
+    def in_other_languages(self) -> list[str]:
         """Sides of which a large share is in another language than was said."""
-        lines = []
+        lines, mostly = [], {}
         for name in self.asked:
             counter = self.languages(name)
             foreign = counter.total() - counter[""]
-            if self._pair is None or not foreign or foreign < _MUCH * counter.total():
+            if not foreign or foreign < _MUCH * counter.total():
                 continue
-            side = self._pair.source if name == "the source" else self._pair.target
-            seen = max((code for code in counter if code), key=lambda code: counter[code])
+            mostly[name] = max((code for code in counter if code), key=lambda code: counter[code])
             lines.append(
                 f"{name}: {foreign / counter.total():.0%} of the {counter.total()} lines looked at "
-                f"are not in {side}, but mostly in {seen}. Check the file, and -l."
+                f"are not in {self._expected(name)}, but mostly in {mostly[name]}. Check the file, "
+                "and -l."
             )
-        return lines
+        return lines + self._exchanged(mostly)
+
+    def _exchanged(self, mostly: Mapping[str, str]) -> list[str]:
+        """What was confused, where sides are in the language of the other side."""
+        if self._pair is None:
+            return []
+        source, target = self._pair.bases
+        turned = {n for n, code in mostly.items() if code == (target if n == SOURCE else source)}
+        straight = self.asked.keys() - turned
+        if len(self.asked.keys() & {SOURCE, REFERENCES}) and not straight:
+            return [
+                "all of it is the other way round: write "
+                f"-l {self._pair.target}-{self._pair.source}, or exchange the files."
+            ]
+        if SOURCE in turned and straight <= {REFERENCES}:
+            return ["source and translations are exchanged: see which file is -s and which is -t."]
+        return []
 
     def _one_sided(self) -> list[str]:
         """Habits of one side only: such scores compare nothing."""
-        reference = self.sides.get("the references")
+        reference = self.sides.get(REFERENCES)
         if reference is None or reference.lines < 5:
             return []
         lines = []
@@ -223,10 +248,37 @@ class Watch:
                     continue
                 more = getattr(side, habit) - getattr(reference, habit)
                 if abs(more) > limit:
-                    pair = (name, "the references")
+                    pair = (name, REFERENCES)
                     first, other = pair if more > 0 else pair[::-1]
                     lines.append(f"{first}: {text.format(other=other)}")
         return lines
+
+
+def in_other_languages(
+    lang: str | None,
+    sides: Mapping[str, Sequence[str]],
+    stranger: Callable[[Sequence[str], Language], Strangers],
+) -> list[str]:
+    """What `Watch` says of the languages of sides: any names, SOURCE and REFERENCES."""
+    watch = Watch(lang, stranger)
+    watch.identify(sides)
+    return watch.in_other_languages()
+
+
+def _overlong(
+    texts: Sequence[str],
+    sources: Sequence[str] | None,
+    references: Sequence[tuple[str, ...]] | None,
+) -> int:
+    """How many texts are many times as long as what they translate, or should say."""
+    if references is None and sources is None:
+        return 0
+    others = references if references is not None else [(text,) for text in sources or ()]
+    found = 0
+    for text, other in zip(texts, others, strict=True):
+        if len(text) > _LONG:
+            found += 0 < _TIMES * max(map(len, other), default=0) < len(text)
+    return found
 
 
 # share of a Side: (difference that matters, what is said of the side that has more of it)
@@ -250,6 +302,7 @@ _HABITS = {
 _SENTENCES = {
     "empty": "{n} empty line{s}.",
     "copies": "{n} line{s} copied from the source unchanged.",
+    "long": "{n} line{s} more than ten times as long as the other side: joined lines, or a loop?",
     "script": "{n} line{s} not in the script of the target language.",
     "invisible": "{n} line{s} with invisible characters (zero width, direction, control).",
     "escapes": "{n} line{s} with HTML escapes such as &quot; : --unescape undoes them.",

@@ -70,7 +70,7 @@ def make_ready(
     `references` gives all references of the test set, for metrics that are fitted on them, and
     `number` says how many a segment has; `facts` is what else the signature tells of the run.
     """
-    asked = registry.load(spec) if isinstance(spec, str) else spec
+    asked = spec if isinstance(spec, Metric) else registry.load(spec)
     name = spec if isinstance(spec, str) else registry.spec_of(spec)
     asked.check()
     _refuse_missing(name, asked.needs - task.sides)

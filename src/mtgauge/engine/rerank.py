@@ -31,12 +31,15 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge.data import checks, columns
+from mtgauge.data.alignment import SOURCE
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import in_other_languages
 from mtgauge.engine.places import Here, Place
 from mtgauge.engine.ready import Ready, serve_all
 from mtgauge.engine.result import data_frame, number
 from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
+from mtgauge.text.untranslated import ask_strangers
 
 TILE = 32  # texts on either side of a tile
 _PAIRS = TILE * TILE  # that are handed over together
@@ -54,11 +57,19 @@ class Reranked:
     order: list[list[int]]  # candidates, the best first
     signatures: dict[str, str]
     matrices: dict[str, list[FloatArray]] = field(default_factory=dict)  # u(c_i, c_j), if asked for
+    notes: dict[str, dict[str, int]] = field(default_factory=dict)  # what each metric counted
+    warnings: tuple[str, ...] = ()
 
     @property
     def choice(self) -> list[int]:
         """The number of the best candidate of every segment, from 0."""
         return [order[0] for order in self.order]
+
+    @property
+    def undecided(self) -> int:
+        """Segments of several candidates that all score the same: their order says nothing."""
+        pairs = zip(self.candidates, self.total, strict=True)
+        return sum(len(set(texts)) > 1 and len(np.unique(total)) == 1 for texts, total in pairs)
 
     @property
     def best(self) -> list[str]:
@@ -156,6 +167,17 @@ def rerank(
         [_ordered(x) for x in total],
         {name: x.signature.short for name, x in zip(scores, ready, strict=True)},
         matrices,
+        {name: dict(x.metric.notes) for name, x in zip(scores, ready, strict=True)},
+        tuple(_warnings(lang, groups, given)),
+    )
+
+
+def _warnings(
+    lang: str | None, groups: Sequence[Sequence[str]], sources: Sequence[str] | None
+) -> list[str]:
+    sides = {"the candidates": [text for group in groups for text in group]}
+    return in_other_languages(
+        lang, sides if sources is None else sides | {SOURCE: sources}, ask_strangers
     )
 
 
@@ -213,11 +235,14 @@ def _sources(sources: Sequence[str], many: int) -> list[str]:
 def _weights(weights: Sequence[float] | None, many: int) -> list[float]:
     if weights is None:
         return [1.0] * many
-    if len(weights) != many or not all(np.isfinite(w) and w > 0 for w in weights):
+    numbers = [
+        w for w in weights if isinstance(w, int | float | np.number) and np.isfinite(w) and w > 0
+    ]
+    if not len(weights) == len(numbers) == many:
         raise UsageError(f"weights are {many} numbers above 0, one per metric, metrics before mbr.")
     if many == 1:
         raise UsageError("A weight does nothing with one metric: leave it out.")
-    return [float(w) for w in weights]
+    return [float(w) for w in numbers]
 
 
 def _ready(specs: Sequence[str], task: Task, needs: str | None = None) -> dict[str, Ready]:

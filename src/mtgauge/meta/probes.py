@@ -62,6 +62,11 @@ class Probe:
         """How often the worse text scores strictly higher; NaN without segments."""
         return float(np.mean(self.known > 0)) if len(self.known) else float("nan")
 
+    @property
+    def equal(self) -> int:
+        """How many worse texts score exactly as the human translation: no preference."""
+        return int((self.known == 0).sum())
+
     def histogram(self, bins: int = 20) -> tuple[list[int], list[float]]:
         """(counts, edges) of d; the edges are symmetric about 0, which is one of them."""
         limit = float(np.abs(self.known).max()) if len(self.known) else 1.0

@@ -16,9 +16,11 @@ from typing import Literal, get_args
 
 from mtgauge import registry
 from mtgauge.data import checks, judged_files
+from mtgauge.data.alignment import SOURCE
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import in_other_languages
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.ready import check_device
 from mtgauge.errors import UsageError
@@ -27,6 +29,7 @@ from mtgauge.meta.lexicon import Dictionary
 from mtgauge.meta.probes import Probe
 from mtgauge.meta.robust import Robust, Worse, one_per_segment, robust
 from mtgauge.stats.bootstrap import SEED
+from mtgauge.text.untranslated import ask_strangers
 
 Kind = Literal["w2w", "reorder", "robust"]
 
@@ -93,6 +96,16 @@ def _beside_references(
         [tuple(map(clean, row)) for row in (chunk.references or [])[:limit]],
         lang,
     )
+
+
+def warnings(translations: Sequence[Segments]) -> list[str]:
+    """Sides that are in another language than their pair says: nothing is preferred there."""
+    found = []
+    for batch in translations:
+        sides = {"the translations": batch.hypotheses, SOURCE: batch.sources or ()}
+        told = in_other_languages(batch.lang, sides, ask_strangers)
+        found += [f"{batch.lang}, {text}" for text in told]
+    return found
 
 
 def run(

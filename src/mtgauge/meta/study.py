@@ -18,10 +18,12 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge._version import __version__
-from mtgauge.data import checks, judged_files, mtme, scores
+from mtgauge.data import checks, columns, judged_files, mtme, scores
+from mtgauge.data.alignment import REFERENCES, SOURCE
 from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
+from mtgauge.data.watch import in_other_languages
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
@@ -35,6 +37,7 @@ from mtgauge.meta.significance import Test
 from mtgauge.metric import Metric
 from mtgauge.metrics._trained import TrainedMetric
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
+from mtgauge.text.untranslated import ask_strangers
 
 Data = str | Path | Judgements
 Progress = Callable[[int], object]
@@ -86,6 +89,7 @@ class Findings:
     printed: list[tables.Printed] = field(default_factory=list)  # the table of an experiment
     sampled: dict[str, int] = field(default_factory=dict)  # spec -> segments per pair it scored
     taught: dict[str, str] = field(default_factory=dict)  # spec -> on how much it was trained
+    warnings: list[str] = field(default_factory=list)  # texts in another language than was said
 
     def to_dict(self) -> dict[str, Any]:
         """`rows` as DESIGN section 4 promises; what else was found stands beside it."""
@@ -113,6 +117,7 @@ class Findings:
             "measures": measures,
             "outcomes": outcomes,
             "comparisons": [c.to_dict() for c in self.comparisons],
+            **({"warnings": self.warnings} if self.warnings else {}),
             **({"cells": [vars(pair) for pair in experiments.cells(self)]} if self.printed else {}),
         }
 
@@ -150,6 +155,17 @@ class Findings:
 # Judged data
 
 
+def listed(data: Data | Sequence[Data]) -> list[Data]:
+    """One or several of what judged data may be; a data frame is none."""
+    if isinstance(data, str | Path | Judgements):
+        return [data]
+    items = columns.checked_list(data, "data")
+    for item in items:
+        if not isinstance(item, str | Path | Judgements):
+            raise UsageError(f"data: {type(item).__name__} is no file, folder or Judgements.")
+    return items
+
+
 def gather(
     data: Data | Sequence[Data] = (),
     *,
@@ -163,7 +179,7 @@ def gather(
 
     `human` is a file of system-level scores, or {language pair: {system: score}}.
     """
-    items = [data] if isinstance(data, str | Path | Judgements) else list(data)
+    items = listed(data)
     pairs = [lang] if isinstance(lang, str) else list(lang or ())
     wanted = [checks.language_pair(pair) for pair in pairs]
     people = read_system_human(human) if isinstance(human, str | Path) else human
@@ -327,7 +343,18 @@ def _score(
             if isinstance(metric, TrainedMetric) and metric.training:
                 found.taught[spec] = metric.training
         found.scored.append((item, its_scores))
+        if metrics:
+            found.warnings += _foreign(item)
     refuse_nothing_served(scores for _, scores in found.scored)
+
+
+def _foreign(item: Judgements) -> list[str]:
+    """Sides that are in another language than the pair of the judgements says."""
+    refs = None if item.references is None else [row[0] for row in item.references if row]
+    sides = {"the translations": item.hypotheses, SOURCE: item.sources, REFERENCES: refs}
+    there = {name: texts for name, texts in sides.items() if texts}
+    told = in_other_languages(item.lp, there, ask_strangers)
+    return [f"{item.data} {item.lp}, {text}" for text in told]
 
 
 def _parts(found: Findings, plan: Plan) -> Iterator[tuple[Judgements, list[Scores]]]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._presets import Case, PresetMetric, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 
+EncoderName = Annotated[str, "model whose vectors are compared: embedded, a folder or a hub id"]
+Layer = Annotated[int, "layer the vectors are taken from, -1: the last; none: the model's advice"]
 TOLERANCE = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # by what the encoder computes in
 
 

@@ -27,11 +27,21 @@ REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
 @options
 class CrossLingualOptions(LanguageModelOptions):
     _: KW_ONLY
-    lm_weight: Annotated[float | None, Range(), HAS_MODEL] = None
+    lm_weight: Annotated[
+        float | None, "how much of the language model's score is added", Range(), HAS_MODEL
+    ] = None
     untranslated: Untranslated | None = None
-    remap: str | None = None
-    remap_side: Annotated[Literal["source", "both"] | None, Unless("remap", "none")] = None
-    remap_form: Annotated[Literal["dot", "cosine"] | None, Unless("remap", "none")] = None
+    remap: Annotated[
+        str | None, "file of mtgauge remap that moves source vectors to the target language"
+    ] = None
+    remap_side: Annotated[
+        Literal["source", "both"] | None, "which vectors are moved", Unless("remap", "none")
+    ] = None
+    remap_form: Annotated[
+        Literal["dot", "cosine"] | None,
+        "how UMD takes a direction out: as its code does, or as the paper prints it",
+        Unless("remap", "none"),
+    ] = None
 
 
 class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from mtgauge.metrics._contextual import ContextualMetric
 from mtgauge.metrics._presets import cleaner
 
 BLOCK = 4096  # texts
+Idf = Annotated[str, "weigh pieces that are rare in these texts more: off, references or a FILE"]
+SourceIdf = Annotated[str, "weigh pieces of the source that are rare in a FILE more; off: alike"]
+HypIdf = Annotated[str, "weigh pieces of the translation that are rare in a FILE more; off: alike"]
 
 
 class IdfMixin(ContextualMetric):

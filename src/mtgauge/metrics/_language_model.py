@@ -41,13 +41,35 @@ HAS_WEIGHT = Unless("lm_weight", 0.0)
 @options
 class LanguageModelOptions:
     _: KW_ONLY
-    lm: str | None = None
-    lm_form: Annotated[Literal["mean", "root"] | None, HAS_MODEL, HAS_WEIGHT] = None
-    lm_bos: Annotated[bool | None, HAS_MODEL, HAS_WEIGHT] = None
-    lm_short: Annotated[Literal["floor", "zero"] | None, HAS_MODEL, HAS_WEIGHT] = None
-    lm_given: Annotated[Literal["auto", "source", "nothing"] | None, HAS_MODEL, HAS_WEIGHT] = None
+    lm: Annotated[str | None, "language model: embedded, a folder, a hub id or off"] = None
+    lm_form: Annotated[
+        Literal["mean", "root"] | None,
+        "mean log-probability of a token, or the n-th root of its exponential",
+        HAS_MODEL,
+        HAS_WEIGHT,
+    ] = None
+    lm_bos: Annotated[
+        bool | None, "a begin-of-text token leads, so the first is scored", HAS_MODEL, HAS_WEIGHT
+    ] = None
+    lm_short: Annotated[
+        Literal["floor", "zero"] | None,
+        "a text without a token to score: the lowest value, or 0",
+        HAS_MODEL,
+        HAS_WEIGHT,
+    ] = None
+    lm_given: Annotated[
+        Literal["auto", "source", "nothing"] | None,
+        "what it reads before the translation; auto: the source, if the model can",
+        HAS_MODEL,
+        HAS_WEIGHT,
+    ] = None
     lm_prior: Annotated[
-        float | None, Range(), HAS_MODEL, HAS_WEIGHT, Unless("lm_given", "nothing")
+        float | None,
+        "how much of the score without the source is taken off",
+        Range(),
+        HAS_MODEL,
+        HAS_WEIGHT,
+        Unless("lm_given", "nothing"),
     ] = None
 
 

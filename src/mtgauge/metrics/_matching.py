@@ -10,7 +10,7 @@ whether the translation is covered by the left text, `recall` the reverse.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -22,11 +22,23 @@ from mtgauge.encode.tokens.units import DeviceUnits, Units
 from mtgauge.errors import UsageError
 from mtgauge.explanation import Explanation, Finding, Link
 from mtgauge.metric import FloatArray
+from mtgauge.options import Range
 
 if TYPE_CHECKING:
     from mtgauge.metrics._contextual import ContextualMetric
 
-Matching = Literal["transport", "precision", "recall", "f"]
+Matching = Annotated[
+    Literal["transport", "precision", "recall", "f"],
+    "how words meet: transport of all, or the best match of each word of the translation "
+    "(precision), of the source (recall) or of both (f)",
+]
+Ngram = Annotated[int, "compare runs of so many word pieces", Range(1, 10)]
+Pieces = Annotated[
+    Literal["all", "first", "mean"], "of a word's pieces: all, the first, or one mean vector"
+]
+Punctuation = Annotated[bool, "compare punctuation marks too"]
+Distance = Annotated[Literal["euclidean", "squared"], "distance of two vectors, plain or squared"]
+Form = Annotated[Literal["one_minus", "inverse"], "from cost to score: 1 - cost or 1 / (1 + cost)"]
 _NOISE = 1e-6  # what float32 makes of no distance at all
 GREEDY = {"precision": 0, "recall": 1, "f": 2}
 KINDS: dict[str, Literal["euclidean", "sqeuclidean"]] = {

@@ -19,13 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from mtgauge.data.checks import unescape
 from mtgauge.errors import UsageError
 from mtgauge.metric import Metric
 
-Case = Literal["auto", "on", "off"]
+PRESET = "version of the metric, which sets the options that are not given"
+Case = Annotated[
+    Literal["auto", "on", "off"], "read all text in lower case; auto: if the model was trained so"
+]
+Unescape = Annotated[bool, "read HTML escapes such as &amp; as what they stand for"]
 
 
 class PresetMetric(Metric):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
 
 Ints = NDArray[np.int64]
-MultiReference = Literal["best", "mean"]
+MultiReference = Annotated[
+    Literal["best", "mean"], "of several references: the one that scores best, or their mean"
+]
 T = TypeVar("T")
 
 

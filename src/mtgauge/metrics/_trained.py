@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -28,7 +28,10 @@ from mtgauge.metrics._omission import UNIT, omissions
 from mtgauge.metrics._references import MultiReference
 from mtgauge.metrics._unrelated import ReferenceFree
 
-Scale = Literal["z", "100"]
+ModelName = Annotated[str, "trained model: embedded, or a folder that mtgauge train made"]
+Scale = Annotated[
+    Literal["z", "100"], "z-scores of people (0: average), or the 0-100 grade that goes with them"
+]
 WORST = -3.0  # training scores are cut there
 BANDS = (
     (80.0, "good: most people see the meaning kept"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -21,11 +21,18 @@ from mtgauge.explanation import Explanation, Link
 from mtgauge.metric import Metric, Task
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import MultiReference, distinct
+from mtgauge.options import Range
 from mtgauge.registry import options
 from mtgauge.text.words import UNSPACED_LANGUAGES, Sacrebleu, tokenizer
 
 Words = list[str]
 Tokenize = Literal["auto", Sacrebleu]
+TOKENIZE = "how text is split into words, by sacrebleu's names; auto: by the target language"
+Tokenizer = Annotated[Tokenize, TOKENIZE]
+Lowercase = Annotated[bool, "ignore upper and lower case"]
+MaxOrder = Annotated[int, "longest n-grams, in words", Range(1, 20)]
+Beta = Annotated[float, "how many times recall counts as much as precision", Range(0, 1000)]
+EpsSmoothing = Annotated[bool, "mean F of all orders, as chrF++.py has it; off: F of the means"]
 
 # sacrebleu's choice by target language, and what stands in where its extra is not installed
 _BY_LANGUAGE = {
@@ -115,8 +122,8 @@ class WordMetric(Metric):
 class ReferenceWords(WordMetric):
     """A word metric that compares with one reference at a time."""
 
-    tokenize: Tokenize = "auto"
-    lowercase: bool = False
+    tokenize: Tokenizer = "auto"
+    lowercase: Lowercase = False
     multi_ref: MultiReference = "best"
 
 

@@ -16,7 +16,7 @@ an encoder are narrow, so scores of unrelated sentences are far above 0.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._contextual import ContextualMetric
+from mtgauge.metrics._contextual import ContextualMetric, EncoderName, Layer
 from mtgauge.metrics._matching import explain_pair, greedy
-from mtgauge.metrics._presets import Case
+from mtgauge.metrics._presets import PRESET, Case, Unescape
 from mtgauge.metrics._references import MultiReference
 from mtgauge.registry import metric
 
@@ -46,11 +46,11 @@ class BERTr(ContextualMetric):
         "paper2019": {"layer": -1, "unescape": False, "lowercase": "off"},
     }
 
-    preset: Literal["default", "paper2019"] = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
+    preset: Annotated[Literal["default", "paper2019"], PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
     multi_ref: MultiReference = "best"
-    unescape: bool | None = None
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
     def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:

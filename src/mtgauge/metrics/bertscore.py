@@ -17,7 +17,7 @@ score depends on the test set; `idf=FILE` from a file of your own, one text per 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray
@@ -26,10 +26,10 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._contextual import ContextualMetric
-from mtgauge.metrics._idf import IdfMixin
+from mtgauge.metrics._contextual import ContextualMetric, EncoderName, Layer
+from mtgauge.metrics._idf import Idf, IdfMixin
 from mtgauge.metrics._matching import GREEDY, explain_pair, greedy
-from mtgauge.metrics._presets import Case
+from mtgauge.metrics._presets import PRESET, Case, Unescape
 from mtgauge.metrics._references import MultiReference
 from mtgauge.registry import metric
 
@@ -46,14 +46,16 @@ class BERTScore(IdfMixin, ContextualMetric):
         "bert_score": {"special": "match", "unescape": False, "lowercase": "off"},
     }
 
-    preset: Literal["default", "bert_score"] = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    score: Literal["f", "precision", "recall"] = "f"
-    idf: str = "off"
-    special: Literal["drop", "match"] | None = None
+    preset: Annotated[Literal["default", "bert_score"], PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    score: Annotated[Literal["f", "precision", "recall"], "which of the three the score is"] = "f"
+    idf: Idf = "off"
+    special: Annotated[
+        Literal["drop", "match"] | None, "special tokens: left out, or words may match them"
+    ] = None
     multi_ref: MultiReference = "best"
-    unescape: bool | None = None
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
     @property

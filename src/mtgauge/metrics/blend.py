@@ -44,10 +44,16 @@ class Blend(ReferenceFree):
     paper = "Gekhman et al. 2020 name it as future work"
     bounds = (-np.inf, np.inf)
 
-    components: tuple[str, ...] = ("chrf", "kobe")
-    centres: Annotated[tuple[float, ...], Range()] = (52.1679, 0.8614)
-    scales: Annotated[tuple[float, ...], Range(above=0)] = (16.2665, 0.2881)
-    weights: Annotated[tuple[float, ...], Range(0)] = (0.5699, 0.0527)
+    components: Annotated[tuple[str, ...], "metrics that are combined"] = ("chrf", "kobe")
+    centres: Annotated[tuple[float, ...], "the score of each that counts 0", Range()] = (
+        52.1679,
+        0.8614,
+    )
+    scales: Annotated[tuple[float, ...], "the difference of each that counts 1", Range(above=0)] = (
+        16.2665,
+        0.2881,
+    )
+    weights: Annotated[tuple[float, ...], "how much each counts", Range(0)] = (0.5699, 0.0527)
     untranslated: Untranslated = "worst"
 
     def check(self) -> None:

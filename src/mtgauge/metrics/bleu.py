@@ -25,7 +25,14 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, found_remark, ngram_faults
 from mtgauge.metrics._references import Ints, distinct
-from mtgauge.metrics._words import Tokenize, WordMetric, Words, sacrebleu_version
+from mtgauge.metrics._words import (
+    Lowercase,
+    MaxOrder,
+    Tokenizer,
+    WordMetric,
+    Words,
+    sacrebleu_version,
+)
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
@@ -45,12 +52,20 @@ class Bleu(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Papineni et al. 2002, BLEU: a Method for Automatic Evaluation of Machine Translation"
 
-    tokenize: Tokenize = "auto"
-    lowercase: bool = False
-    smooth: Literal["exp", "floor", "add-k", "none"] = "exp"
-    smooth_value: Annotated[float | None, Range(0), When("smooth", "floor", "add-k")] = None
-    max_order: Annotated[int, Range(1, 20)] = 4
-    effective_order: bool = False
+    tokenize: Tokenizer = "auto"
+    lowercase: Lowercase = False
+    smooth: Annotated[
+        Literal["exp", "floor", "add-k", "none"],
+        "what an order without a match counts, as sacrebleu",
+    ] = "exp"
+    smooth_value: Annotated[
+        float | None,
+        "the number for it; none: 0.1 for floor, 1 for add-k",
+        Range(0),
+        When("smooth", "floor", "add-k"),
+    ] = None
+    max_order: MaxOrder = 4
+    effective_order: Annotated[bool, "leave out orders that the text is too short for"] = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -28,7 +28,14 @@ from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, character_faults, ngram_faults
 from mtgauge.metrics._references import Pairs, distinct
-from mtgauge.metrics._words import WordMetric, Words, sacrebleu_version
+from mtgauge.metrics._words import (
+    Beta,
+    EpsSmoothing,
+    Lowercase,
+    WordMetric,
+    Words,
+    sacrebleu_version,
+)
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
@@ -47,12 +54,14 @@ class Chrf(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation"
 
-    char_order: Annotated[int, Range(0, 20)] = 6
-    word_order: Annotated[int, Range(0, 20)] = 0
-    beta: Annotated[float, Range(0, 1000)] = 2
-    lowercase: bool = False
-    whitespace: bool = False
-    eps_smoothing: bool = False
+    char_order: Annotated[int, "longest n-grams, in characters", Range(0, 20)] = 6
+    word_order: Annotated[
+        int, "longest n-grams of words beside them; 2 is chrF++", Range(0, 20)
+    ] = 0
+    beta: Beta = 2
+    lowercase: Lowercase = False
+    whitespace: Annotated[bool, "count spaces as characters"] = False
+    eps_smoothing: EpsSmoothing = False
 
     def check(self) -> None:
         super().check()

@@ -25,11 +25,11 @@ from mtgauge.encode.remap.maps import Remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray, Task, model_label
-from mtgauge.metrics._contextual import TOLERANCE, warn_of_language
+from mtgauge.metrics._contextual import TOLERANCE, EncoderName, Layer, warn_of_language
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._omission import UNIT, omissions
-from mtgauge.metrics._presets import Case, cleaner, settled_case
+from mtgauge.metrics._presets import PRESET, Case, Unescape, cleaner, settled_case
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
 from mtgauge.options import When
 from mtgauge.registry import metric
@@ -50,12 +50,14 @@ class Cosine(CrossLingualMetric):
         | {"remap": "none", "remap_side": "both", "remap_form": "cosine", "lm_weight": 0.1},
     }
 
-    preset: Literal["default", "paper2020", "printed2020"] = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    against: Literal["source", "reference"] = "source"
+    preset: Annotated[Literal["default", "paper2020", "printed2020"], PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    against: Annotated[Literal["source", "reference"], "what the translation is compared with"] = (
+        "source"
+    )
     multi_ref: Annotated[MultiReference, When("against", "reference")] = "best"
-    unescape: bool | None = None
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
     @property

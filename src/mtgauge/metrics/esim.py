@@ -31,7 +31,7 @@ from mtgauge.encode.ragged import IntArray
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each
-from mtgauge.metrics._trained import Scale, TrainedMetric
+from mtgauge.metrics._trained import ModelName, Scale, TrainedMetric
 from mtgauge.options import When
 from mtgauge.registry import metric, options
 
@@ -47,8 +47,8 @@ class ContextMetric(TrainedMetric):
     meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
     paper = "Mathur et al. 2019, Putting Evaluation in Context"
 
-    model: str = "embedded"
-    view: Literal["ref", "src"] = "ref"
+    model: ModelName = "embedded"
+    view: Annotated[Literal["ref", "src"], "what the translation is compared with"] = "ref"
     scale: Scale = "z"
     multi_ref: Annotated[MultiReference, When("view", "ref")] = "best"
     untranslated: Annotated[Untranslated, When("view", "src")] = "worst"

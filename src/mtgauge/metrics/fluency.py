@@ -34,7 +34,7 @@ from mtgauge.metrics._language_model import (
     LanguageModelOptions,
     LanguageModelTerm,
 )
-from mtgauge.metrics._presets import Case, PresetMetric, settled_case
+from mtgauge.metrics._presets import PRESET, Case, PresetMetric, Unescape, settled_case
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import When
 from mtgauge.registry import metric
@@ -56,8 +56,8 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
         name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
     }
 
-    preset: Literal["default", "paper2020", "repo2021", "repo2022"] = "default"
-    unescape: bool | None = None
+    preset: Annotated[Literal["default", "paper2020", "repo2021", "repo2022"], PRESET] = "default"
+    unescape: Unescape | None = None
     lowercase: Case | None = None
     untranslated: Annotated[Untranslated | None, When("lm_given", "source", "auto")] = None
 

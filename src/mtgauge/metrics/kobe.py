@@ -44,7 +44,7 @@ from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._concepts import ConceptFinder, joined
 from mtgauge.metrics._entities import explain_entities
 from mtgauge.metrics._mentions import NOTHING, Mentioned, MentionReader, Pair, left_in_source
-from mtgauge.metrics._presets import PresetMetric
+from mtgauge.metrics._presets import PRESET, PresetMetric
 from mtgauge.metrics._references import references_of, sources_of
 from mtgauge.options import When
 from mtgauge.registry import metric
@@ -81,17 +81,29 @@ class Kobe(PresetMetric):
         },
     }
 
-    kb: Annotated[str, _HAS_BASE] = "embedded"
-    against: Literal["source", "reference"] = "source"
-    measure: Literal["recall", "precision", "f1"] = "recall"
-    preset: Literal["default", "paper"] = "default"
-    numbers: Annotated[bool | None, _HAS_BASE] = None
-    names: Annotated[bool | None, _HAS_BASE] = None
-    concepts: Annotated[bool | None, _HAS_BASE] = None
+    kb: Annotated[str, "knowledge base: embedded, or a file of mtgauge kb build", _HAS_BASE] = (
+        "embedded"
+    )
+    against: Annotated[
+        Literal["source", "reference"], "whose entities the translation must keep"
+    ] = "source"
+    measure: Annotated[
+        Literal["recall", "precision", "f1"], "share of its entities, of the translation's, or both"
+    ] = "recall"
+    preset: Annotated[Literal["default", "paper"], PRESET] = "default"
+    numbers: Annotated[bool | None, "numbers and addresses are entities too", _HAS_BASE] = None
+    names: Annotated[
+        bool | None, "names outside the knowledge base are entities too", _HAS_BASE
+    ] = None
+    concepts: Annotated[bool | None, "common nouns are entities too", _HAS_BASE] = None
     untranslated: Annotated[Untranslated | None, When("against", "source")] = None
-    filter_language: Annotated[bool | None, When("untranslated", "keep")] = None
-    annotations: str | None = None
-    weights: tuple[str, ...] = ()
+    filter_language: Annotated[
+        bool | None, "no entities in what is not the target language", When("untranslated", "keep")
+    ] = None
+    annotations: Annotated[str | None, "FILE of entities found elsewhere, in place of the base"] = (
+        None
+    )
+    weights: Annotated[tuple[str, ...], "what a kind of entity counts: 'place=2;number=1'"] = ()
 
     def check(self) -> None:
         super().check()

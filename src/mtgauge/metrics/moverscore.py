@@ -28,9 +28,20 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray
-from mtgauge.metrics._idf import IdfMixin
-from mtgauge.metrics._matching import explain_pair, score_form, similarity_bounds, travel
-from mtgauge.metrics._presets import Case
+from mtgauge.metrics._contextual import EncoderName, Layer
+from mtgauge.metrics._idf import HypIdf, Idf, IdfMixin
+from mtgauge.metrics._matching import (
+    Distance,
+    Form,
+    Ngram,
+    Pieces,
+    Punctuation,
+    explain_pair,
+    score_form,
+    similarity_bounds,
+    travel,
+)
+from mtgauge.metrics._presets import PRESET, Case, Unescape
 from mtgauge.metrics._references import MultiReference
 from mtgauge.options import Range
 from mtgauge.registry import metric
@@ -79,19 +90,23 @@ class MoverScore(IdfMixin):
         },
     }
 
-    preset: Literal["default", "emnlp2019", "v2"] = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    depth: Annotated[int | None, Range(1)] = None
-    ngram: Annotated[int | None, Range(1, 10)] = None
-    pieces: Literal["all", "first", "mean"] | None = None
-    punctuation: bool | None = None
-    distance: Literal["euclidean", "squared"] | None = None
-    form: Literal["one_minus", "inverse"] | None = None
-    idf: str | None = None
-    hyp_idf: str = "same"
+    preset: Annotated[Literal["default", "emnlp2019", "v2"], PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    depth: Annotated[
+        int | None, "layers whose vectors are joined, the last of them `layer`", Range(1)
+    ] = None
+    ngram: Ngram | None = None
+    pieces: Pieces | None = None
+    punctuation: Punctuation | None = None
+    distance: Distance | None = None
+    form: Form | None = None
+    idf: Idf | None = None
+    hyp_idf: Annotated[
+        HypIdf, "the same for the translation: off, references or a FILE; same: as idf"
+    ] = "same"
     multi_ref: MultiReference = "best"
-    unescape: bool | None = None
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
     @property

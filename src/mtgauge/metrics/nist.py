@@ -33,8 +33,7 @@ from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import distinct
-from mtgauge.metrics._words import Tokenize, WordMetric, Words
-from mtgauge.options import Range
+from mtgauge.metrics._words import Lowercase, MaxOrder, Tokenizer, WordMetric, Words
 from mtgauge.registry import metric
 from mtgauge.text.ngrams import counts
 
@@ -54,10 +53,12 @@ class Nist(WordMetric):
     bounds = (0.0, float("inf"))
     paper = "Doddington 2002, Automatic Evaluation of MT Quality Using N-gram Co-occurrence"
 
-    max_order: Annotated[int, Range(1, 20)] = 5
-    tokenize: Tokenize = "auto"
-    lowercase: bool = False
-    corpus: str = "references"
+    max_order: MaxOrder = 5
+    tokenize: Tokenizer = "auto"
+    lowercase: Lowercase = False
+    corpus: Annotated[str, "texts that say what is rare: references, or a FILE of them"] = (
+        "references"
+    )
 
     @property
     def columns(self) -> tuple[str, ...]:

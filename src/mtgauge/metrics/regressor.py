@@ -38,12 +38,15 @@ from mtgauge.encode.tokens.pairs import Packer
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import FloatArray, Task, Untranslated
 from mtgauge.metrics._references import MultiReference, compared_with, one_row_each, sources_of
-from mtgauge.metrics._trained import Scale, TrainedMetric
+from mtgauge.metrics._trained import ModelName, Scale, TrainedMetric
 from mtgauge.models import shipped
 from mtgauge.options import Unless
 from mtgauge.registry import metric
 
-View = Literal["auto", "hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref"]
+View = Annotated[
+    Literal["auto", "hyp+src/hyp+ref", "hyp+src+ref", "hyp+src", "hyp+ref"],
+    "which texts are read together, with / between two readings; auto: what is given",
+]
 INPUTS: dict[str, tuple[str, ...]] = {
     "hyp+src/hyp+ref": ("src", "ref"),
     "hyp+src+ref": ("src+ref",),
@@ -61,7 +64,7 @@ class Regressor(TrainedMetric):
     meaning = "predicted human z-score (0: average, +1: one deviation better); 0-100 with scale=100"
     paper = "Takahashi et al. 2020, Automatic MT Evaluation using Source Language Inputs"
 
-    model: str = "embedded"
+    model: ModelName = "embedded"
     view: View = "auto"
     scale: Scale = "z"
     multi_ref: Annotated[MultiReference, Unless("view", "hyp+src")] = "best"

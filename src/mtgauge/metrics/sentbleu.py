@@ -27,7 +27,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults
 from mtgauge.metrics._references import distinct
-from mtgauge.metrics._words import Tokenize, WordMetric, Words
+from mtgauge.metrics._words import Lowercase, Tokenizer, WordMetric, Words
 from mtgauge.metrics.bleu import closest_lengths, precision_faults
 from mtgauge.registry import metric
 
@@ -47,8 +47,8 @@ class SentBleu(WordMetric):
     paper = "Koehn et al. 2007, Moses; Lin and Och 2004, ORANGE (the smoothing)"
     spaced = "none"
 
-    tokenize: Tokenize = "auto"
-    lowercase: bool = False
+    tokenize: Tokenizer = "auto"
+    lowercase: Lowercase = False
 
     def statistics(self, batch: Segments) -> FloatArray:
         split = self.splitter(batch.target_lang)

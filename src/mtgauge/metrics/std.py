@@ -93,18 +93,39 @@ class STD(PresetMetric):
         "paper": {"oov": "paper"},
     }
 
-    preset: Literal["lp", "pyemd", "paper"] = "pyemd"
-    vectors: str = "embedded"
-    semantic: Annotated[float, Range(0)] = 0.6
-    order: Annotated[float, Range(0)] = 0.4
-    ngrams: Annotated[tuple[int, ...], Range(1, 6)] = (1, 2)
-    segment_weights: Annotated[tuple[float, ...], Range(0)] = (0.5, 0.5)
-    system_weights: Annotated[tuple[float, ...], Range(0)] = (0.3, 0.7)
-    oov: Literal["spelling", "paper", "drop"] | None = None
-    weights: Literal["nsim", "nbow", "tfidf"] = "nsim"
-    centroid: Annotated[Literal["list", "set"], When("weights", "nsim")] = "list"
-    tokenize: str = "auto"
-    punctuation: Literal["keep", "drop"] = "keep"
+    preset: Annotated[
+        Literal["lp", "pyemd", "paper"],
+        "the equation of the paper, the solver of its authors, or all as the authors have it",
+    ] = "pyemd"
+    vectors: Annotated[str, "word vectors: embedded, a file, or encoder for those in context"] = (
+        "embedded"
+    )
+    semantic: Annotated[float, "weight of the distance in meaning", Range(0)] = 0.6
+    order: Annotated[float, "weight of the distance in place", Range(0)] = 0.4
+    ngrams: Annotated[tuple[int, ...], "lengths of the n-grams, in words", Range(1, 6)] = (1, 2)
+    segment_weights: Annotated[
+        tuple[float, ...], "weight of each length in a segment", Range(0)
+    ] = (0.5, 0.5)
+    system_weights: Annotated[tuple[float, ...], "weight of each length in a system", Range(0)] = (
+        0.3,
+        0.7,
+    )
+    oov: Annotated[
+        Literal["spelling", "paper", "drop"] | None,
+        "a word without a vector: one of its spelling, as the authors, or left out",
+    ] = None
+    weights: Annotated[
+        Literal["nsim", "nbow", "tfidf"], "mass of n-grams: by likeness, count, or count times idf"
+    ] = "nsim"
+    centroid: Annotated[
+        Literal["list", "set"],
+        "a repeated n-gram counts each time, or once",
+        When("weights", "nsim"),
+    ] = "list"
+    tokenize: Annotated[str, "how text is split into words; auto: by the target language"] = "auto"
+    punctuation: Annotated[Literal["keep", "drop"], "punctuation marks as words, or left out"] = (
+        "keep"
+    )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ Burmese): they are refused, unless `asian_support=off` says that the text has be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 
@@ -50,10 +50,12 @@ class Ter(WordMetric):
     worst = 100.0  # nothing translated: every word of the reference has to be inserted
     longest = 10_000
 
-    normalized: bool = False
-    no_punct: bool = False
-    asian_support: Literal["auto"] | bool = "auto"
-    case_sensitive: bool = False
+    normalized: Annotated[bool, "split off punctuation as Tercom does"] = False
+    no_punct: Annotated[bool, "leave punctuation out"] = False
+    asian_support: Annotated[
+        Literal["auto"] | bool, "Chinese characters one by one; auto: by the language"
+    ] = "auto"
+    case_sensitive: Annotated[bool, "tell upper from lower case"] = False
 
     def check(self) -> None:
         super().check()

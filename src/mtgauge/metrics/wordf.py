@@ -24,9 +24,17 @@ from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
 from mtgauge.metrics._faults import Faults, ngram_faults
 from mtgauge.metrics._references import MultiReference, distinct
-from mtgauge.metrics._words import Tokenize, WordMetric, Words
+from mtgauge.metrics._words import (
+    TOKENIZE,
+    Beta,
+    EpsSmoothing,
+    Lowercase,
+    MaxOrder,
+    Tokenize,
+    WordMetric,
+    Words,
+)
 from mtgauge.metrics.chrf import f_score, order_counts
-from mtgauge.options import Range
 from mtgauge.registry import metric
 
 
@@ -41,11 +49,11 @@ class WordF(WordMetric):
     bounds = (0.0, 100.0)
     paper = "Popović 2016, chrF deconstructed: beta parameters and n-gram weights"
 
-    beta: Annotated[float, Range(0, 1000)] = 2
-    max_order: Annotated[int, Range(1, 20)] = 4
-    tokenize: Literal[Tokenize, "moses"] = "auto"
-    lowercase: bool = False
-    eps_smoothing: bool = False
+    beta: Beta = 2
+    max_order: MaxOrder = 4
+    tokenize: Annotated[Literal[Tokenize, "moses"], TOKENIZE] = "auto"
+    lowercase: Lowercase = False
+    eps_smoothing: EpsSmoothing = False
     multi_ref: MultiReference = "best"
 
     @property

@@ -55,20 +55,26 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray
+from mtgauge.metrics._contextual import EncoderName, Layer
 from mtgauge.metrics._copied import copied_share
 from mtgauge.metrics._crosslingual import REMAP_PRESET, CrossLingualMetric
-from mtgauge.metrics._idf import IdfMixin
+from mtgauge.metrics._idf import HypIdf, IdfMixin, SourceIdf
 from mtgauge.metrics._language_model import LM_PRESETS
 from mtgauge.metrics._matching import (
     GREEDY,
+    Distance,
+    Form,
     Matching,
+    Ngram,
+    Pieces,
+    Punctuation,
     explain_pair,
     greedy,
     score_form,
     similarity_bounds,
     travel,
 )
-from mtgauge.metrics._presets import Case
+from mtgauge.metrics._presets import PRESET, Case, Unescape
 from mtgauge.options import Range, When
 from mtgauge.registry import metric
 
@@ -128,21 +134,27 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         "repo2022": LM_PRESETS["repo2022"] | _REPO | {"form": "inverse"},
     }
 
-    preset: Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"] = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    ngram: Annotated[int | None, Range(1, 10)] = None
-    special: bool | None = None
-    pieces: Literal["all", "first", "mean"] | None = None
-    punctuation: bool | None = None
+    preset: Annotated[
+        Literal["default", "paper2020", "printed2020", "repo2021", "repo2022"], PRESET
+    ] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    ngram: Ngram | None = None
+    special: Annotated[bool | None, "compare the special tokens of the model too"] = None
+    pieces: Pieces | None = None
+    punctuation: Punctuation | None = None
     matching: Matching | None = None
-    distance: Annotated[Literal["euclidean", "squared"] | None, _TRANSPORT] = None
-    dropout: Annotated[float | None, Range(0, 1), _TRANSPORT] = None
-    form: Annotated[Literal["one_minus", "inverse"] | None, _TRANSPORT] = None
-    copy_penalty: Annotated[float | None, Range(0)] = None
-    idf: str = "off"
-    hyp_idf: str = "off"
-    unescape: bool | None = None
+    distance: Annotated[Distance | None, _TRANSPORT] = None
+    dropout: Annotated[
+        float | None, "share of the moves, the smallest, that cost nothing", Range(0, 1), _TRANSPORT
+    ] = None
+    form: Annotated[Form | None, _TRANSPORT] = None
+    copy_penalty: Annotated[
+        float | None, "taken off times the share of words copied from the source", Range(0)
+    ] = None
+    idf: SourceIdf = "off"
+    hyp_idf: HypIdf = "off"
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
     @property

@@ -34,15 +34,17 @@ from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray, Untranslated
-from mtgauge.metrics._idf import IdfMixin
+from mtgauge.metrics._contextual import EncoderName, Layer
+from mtgauge.metrics._idf import HypIdf, Idf, IdfMixin, SourceIdf
 from mtgauge.metrics._matching import explain_pair, greedy
-from mtgauge.metrics._presets import Case
+from mtgauge.metrics._presets import PRESET, Case, Unescape
 from mtgauge.metrics._references import MultiReference
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range
 from mtgauge.registry import metric
 
 Preset = Literal["default", "lo2019"]
+Alpha = Annotated[float, "how much recall counts; 0: precision alone, 1: recall", Range(0, 1)]
 
 
 class _YiSi(IdfMixin):
@@ -88,13 +90,13 @@ class _YiSi(IdfMixin):
 class YiSi1(_YiSi):
     summary = "Weighted precision and recall of the reference's word pieces in context."
 
-    preset: Preset = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    alpha: Annotated[float, Range(0, 1)] = 0.7
-    idf: str | None = None
+    preset: Annotated[Preset, PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    alpha: Alpha = 0.7
+    idf: Idf | None = None
     multi_ref: MultiReference = "best"
-    unescape: bool | None = None
+    unescape: Unescape | None = None
     lowercase: Case | None = None
 
 
@@ -108,13 +110,13 @@ class YiSi2(ReferenceFree, _YiSi):
         "lo2019": {**_YiSi.presets["lo2019"], "idf": "off", "untranslated": "keep"},
     }
 
-    preset: Preset = "default"
-    encoder: str = "embedded"
-    layer: int | None = None
-    alpha: Annotated[float, Range(0, 1)] = 0.7
-    idf: str | None = None
-    hyp_idf: str = "off"
-    unescape: bool | None = None
+    preset: Annotated[Preset, PRESET] = "default"
+    encoder: EncoderName = "embedded"
+    layer: Layer | None = None
+    alpha: Alpha = 0.7
+    idf: SourceIdf | None = None
+    hyp_idf: HypIdf = "off"
+    unescape: Unescape | None = None
     lowercase: Case | None = None
     untranslated: Untranslated | None = None
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
-from mtgauge.data.judgements import Judgements
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
@@ -120,9 +119,11 @@ class _Probed(Generic[R]):
     """What every probe returns: rows, and all forms of them."""
 
     rows: list[R]
+    warnings: list[str] = field(default_factory=list)  # texts in another language than was said
 
     def to_dict(self) -> dict[str, Any]:
-        return {"rows": [row.to_dict() for row in self.rows]}
+        told = {"warnings": self.warnings} if self.warnings else {}
+        return {"rows": [row.to_dict() for row in self.rows], **told}
 
     def to_pandas(self) -> Any:
         """A data frame of the rows, without histograms."""
@@ -226,9 +227,8 @@ def probe(
     takes the first so many. The good version is the reference, or with "robust" one of
     `translations`, which metrics that compare with the reference need.
     """
-    items = [data] if isinstance(data, str | Path | Judgements) else list(data)
     texts = probing.human_translations(
-        items,
+        study.listed(data),
         sources=sources,
         references=references,
         translations=translations,
@@ -242,11 +242,12 @@ def probe(
         if kind == "robust":
             if dictionary is not None or parallel is not None:
                 raise UsageError("A dictionary is for the probes w2w and reorder.")
-            return Robustness(probing.run_robust(texts, metrics, faults=faults, **how))
+            versions = probing.run_robust(texts, metrics, faults=faults, **how)
+            return Robustness(versions, probing.warnings(texts))
         if faults or translations is not None:
             raise UsageError("Faults and other good translations are for the probe robust.")
         rows = probing.run(kind, texts, metrics, dictionary=dictionary, parallel=parallel, **how)
-        return Probes(rows)
+        return Probes(rows, probing.warnings(texts))
 
 
 @contextmanager

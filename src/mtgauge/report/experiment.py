@@ -8,17 +8,22 @@ computed with the paper's own spec; where weights are out of reach, its method r
 the package, and the row names what stands in for what. *mtgauge's defaults*: other settings, chosen
 for users; no printed row is theirs. Then what is missing, which fills a row as soon as it is
 supplied: models under the names that the spec has, `--scores FILE` for systems of the shared tasks.
+In a terminal that is a list, and long names of rows are folded; as Markdown all is tables.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mtgauge.meta import experiments, tables
 from mtgauge.meta.experiments import Line, Values
 from mtgauge.meta.study import Findings
-from mtgauge.report.writers import draw, escape, fixed
+from mtgauge.report.writers import Grid, draw, escape, fixed, fold
+
+_WIDTH = 80  # of what is folded in a terminal
+_LABEL = 36  # of a row's name there
 
 
 def render(found: Findings, format: str) -> str:
@@ -29,24 +34,74 @@ def render(found: Findings, format: str) -> str:
         part = replace(found, printed=mine)
         lines = experiments.lines(part)
         columns = list(mine[0].cells)
-        blocks += [escape(_head(mine[0]), format), draw(_paper_grid(lines, columns), format)]
+        blocks += [escape(_head(mine[0]), format), _table(_paper_grid(lines, columns), format)]
         if notes := [*_notes(mine), *_gap(part)]:
-            blocks.append("\n".join(f"- {escape(line, format)}" for line in notes))
+            blocks.append("\n".join(_item(escape(line, format), format) for line in notes))
         for title, rows in (
             ("mtgauge's defaults, which are not the paper's settings", experiments.defaults(part)),
             ("Not in the paper", experiments.others(part)),
         ):
             if rows:
-                blocks += [escape(title, format), draw(_grid(rows, columns, found.sampled), format)]
-        lacking = [["row", "missing", "spec that fills it"]]
-        lacking += [
-            [one.printed.metric, one.reason, tables.recipe(one.printed).spec or "--scores FILE"]
+                blocks += [
+                    escape(title, format),
+                    _table(_grid(rows, columns, found.sampled), format),
+                ]
+        if lacking := [
+            [one.printed.metric, one.reason, tables.recipe(one.printed).spec]
             for one in lines
             if one.reason
-        ]
-        if len(lacking) > 1:
-            blocks.append(draw(lacking, format, numbers=False))
+        ]:
+            blocks.append(_missing(lacking, format))
     return "\n\n".join(blocks) + "\n"
+
+
+def _table(grid: Grid, format: str) -> str:
+    """The table; in a terminal a long name of a row takes several lines, its numbers the last."""
+    if format != "table":
+        return draw(grid, format)
+    rows: list[Sequence[str]] = []
+    for row in grid:
+        *above, last = _broken(row[0])
+        rows += [[line, *[""] * (len(row) - 1)] for line in above]
+        rows.append([last, *row[1:]])
+    return draw(rows, format)
+
+
+def _broken(name: str) -> list[str]:
+    """A row's name in lines that end at a space or a comma.
+
+    >>> _broken("  xmoverscore:preset=paper2020,ngram=1,lm=off")
+    ['  xmoverscore:preset=paper2020,', '    ngram=1,lm=off']
+    """
+    indent = " " * (len(name) - len(name.lstrip()))
+    lines = [indent]
+    for piece in re.findall(r"[^, ]+[, ]*", name):
+        if lines[-1].strip() and len(lines[-1] + piece.rstrip()) > _LABEL:
+            lines.append(indent + "  ")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
+
+
+def _item(text: str, format: str) -> str:
+    """A line of a list."""
+    return "- " + ("\n  ".join(fold(text, _WIDTH - 2)) if format == "table" else text)
+
+
+def _missing(rows: Sequence[Sequence[str]], format: str) -> str:
+    """What each row lacks and the spec that fills it, which is never broken: it can be copied."""
+    if format != "table":
+        head = ["row", "missing", "spec that fills it"]
+        grid = [[name, reason, spec or "--scores FILE"] for name, reason, spec in rows]
+        return draw([head, *grid], format, numbers=False)
+    found: dict[str, list[str]] = {}
+    for name, reason, spec in rows:
+        written = f'"{spec}"' if "'" in spec else spec  # as a shell takes it
+        option = f"-m {written}" if spec else "--scores FILE"
+        found.setdefault(reason, []).append(f"  {name}\n    {option}")
+    blocks = []
+    for reason, options in found.items():
+        blocks += [_item(escape(reason, format), format), *options]
+    return "\n".join(["Missing, and what then fills the row", *blocks])
 
 
 def _head(printed: tables.Printed) -> str:

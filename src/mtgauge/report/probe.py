@@ -26,7 +26,16 @@ def render(found: Sequence[Probe], format: str) -> str:
                 _percent(p.coverage, 0),
             ]
         )
-    return draw(grid, format) + "\n"
+    text = draw(grid, format)
+    if format in ("table", "markdown", "latex"):
+        for p in found:
+            if 2 * p.equal > len(p.known):
+                said = (
+                    f"{p.metric}, {p.probe}: {p.equal} of {len(p.known)} worse texts score exactly "
+                    "as the human translation, which is no preference for it."
+                )
+                text += f"\n\n{escape(said, format)}"
+    return text + "\n"
 
 
 def render_robust(found: Sequence[Robust], format: str) -> str:

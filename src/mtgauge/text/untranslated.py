@@ -19,7 +19,8 @@ largest answer counts:
 - *another language*: all of it counts if identification takes the text for another language, with
   a confidence calibrated on good translations (recipes/calibrate_untranslated.py), and does so
   again without names and words of the source.
-- *script*: words in a script that neither the target nor the Latin alphabet uses.
+- *script*: words in a script that neither the target nor the Latin alphabet uses; a text of nothing
+  else counts as a whole, however short.
 
 Shares below `FAINTEST` are 0: titles, quotations and names of firms are copied in good
 translations. For a target that identification does not know (`basis`) there are only the copies,
@@ -171,6 +172,9 @@ class _Judge:
     def _in_other_script(self, text: str) -> float:
         if not self._is_strange(text):  # nearly always, and soon seen
             return 0.0
+        usual = self.pair.target.scripts | {"Latn"}
+        if not own_letter(usual).search(text) and len(foreign_letter(usual).findall(text)) > 1:
+            return 1.0  # all of it, however short: no name in a text of its own
         words = read(text)
         each = zip(words.words, words.weights, strict=True)
         found = sum(weight for word, weight in each if self._is_strange(word))

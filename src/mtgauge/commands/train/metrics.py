@@ -21,6 +21,8 @@ the weights of another run; with `--epochs 0` they are only measured and exporte
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, card: dict[str, Any]) -> None:
     """The result, on standard output."""
-    print(f"{args.stage}: Pearson on the validation data, average of language pairs")
+    over = "language pairs and views" if len(card.get("views", ())) > 1 else "language pairs"
+    print(f"{args.stage}: Pearson on the validation data\nAs it was trained, average over {over}")
     for seed, value in card["seeds"].items():
         print(f"  seed {seed:>3}  {value:.4f}" + ("  kept" if seed == card["seed"] else ""))
     if len(card["seeds"]) > 1:
@@ -105,6 +108,8 @@ def _report(args: argparse.Namespace, card: dict[str, Any]) -> None:
             print(f"  seed {seed:>3}  test {value:.4f}")
         if len(tested["seeds"]) > 1:
             print(f"  test mean {tested['mean']:.4f}, deviation {tested['deviation']:.4f}")
+    answers: dict[str, list[str]] = card.get("answers", {})
+    print("\n  ".join(["As it is kept", *(_chosen(*item) for item in answers.items())]))
     for part in ("dev_pearson", "test_pearson"):
         for name, value in card.get(part, {}).items():
             print(f"  {part[:4].strip('_')} {name:<24} {value:.4f}")
@@ -113,3 +118,10 @@ def _report(args: argparse.Namespace, card: dict[str, Any]) -> None:
         return
     option = f"model={args.out}" + (",view=src" if card.get("view") == "src" else "")
     print(f"Use it: mtgauge score ... -m {args.stage}:{option}")
+
+
+def _chosen(view: str, answers: Sequence[str]) -> str:
+    """Why a view's number is another one than it was in training."""
+    times = Counter(answers)
+    names = [name if n == 1 else f"{n} times {name}" for name, n in times.items()]
+    return f"{view} is the mean of {' and '.join(names)}, the best on this data"

@@ -60,6 +60,7 @@ class Streamed:
     resumed: int = 0  # shards that an earlier run had finished
     notes: dict[str, dict[str, int]] = field(default_factory=dict)  # by metric
     signatures: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)  # of the first rejected records of this run
 
     def count(self, entry: dict[str, Any]) -> None:
         self.records += entry["records"]
@@ -93,6 +94,13 @@ def stream(
             found = run.to_folder(out)
     found.notes = {spec: dict(ready.metric.notes) for spec, ready in job.metrics.items()}
     found.signatures = [ready.signature.short for ready in job.metrics.values()]
+    found.reasons = run.said()
+    if found.rejected == found.records > 0:
+        shown = "; ".join(found.reasons)
+        raise InputError(
+            f"none of the {found.records:,} records can be used{f' ({shown})' if shown else ''}",
+            remedy="Check the form and the names of the columns.",
+        )
     return found
 
 
@@ -284,12 +292,15 @@ class _Run:
         self.reasons += block.rejects[: 5 - len(self.reasons)]
         self.rejected += len(block.rejects)
         if self.rejected > most:
-            shown = "; ".join(f"{r.file}, line {r.line}: {r.reason}" for r in self.reasons)
             raise InputError(
                 f"{self.rejected:,} records cannot be used, more than --max-rejects {most:,} "
-                f"({shown})",
+                f"({'; '.join(self.said())})",
                 remedy="Mend the input or allow more; what was finished is kept.",
             )
+
+    def said(self) -> list[str]:
+        """The first records that cannot be used, each with its place."""
+        return [f"{r.file}, line {r.line}: {r.reason.rstrip('.')}" for r in self.reasons]
 
     def _mark_duplicates(self, work: Path) -> None:
         """One pass over the input per run, unless the marks are there."""

@@ -79,6 +79,7 @@ def regressor(
     assert isinstance(model, Regressor)
     with torch.inference_mode():
         facts = kept.facts() | {"dev_pearson": rounded(kept.task.correlations(data.dev))}
+    facts |= {"views": list(how.views), "answers": kept.task.answers}
     if how.weights_only:
         save_trained(out / TRAINED, model, facts)
         return facts
@@ -89,9 +90,7 @@ def regressor(
     card = {
         "kind": "regressor",
         "name": "mtgauge-regressor",
-        "views": list(how.views),
         "slots": list(slots),
-        "answers": kept.task.answers,
         "encoder": how.encoder,
         "inputs": list(pairs.encoder.inputs),
         "language_numbers": pairs.language_numbers,
