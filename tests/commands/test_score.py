@@ -86,6 +86,19 @@ def test_what_is_refused(run, line: str, code: int, said: str) -> None:
     assert not done.out
 
 
+@pytest.mark.parametrize("option", ["--pairs", "--doc ref.txt"])
+def test_tests_are_not_asked_for_and_left_out_at_once(run, option: str) -> None:
+    done = run(f"score -t a.txt b.txt -r ref.txt -m chrf --no-ci {option}")
+    assert done.code == 2
+    assert "is about intervals and tests, which --no-ci leaves out" in done.err
+
+
+def test_one_system_has_no_pairs(run) -> None:
+    done = run("score -t a.txt -r ref.txt -m chrf --pairs --quiet")
+    assert done.code == 0
+    assert "--pairs shows nothing: there is one system only." in done.err
+
+
 def test_scores_of_other_tools_stand_in_the_same_table(run, tmp_path: Path) -> None:
     n = len((tmp_path / "a.txt").read_text().splitlines())
     rows: list[dict[str, Any]] = [{"src": "s", "mt": "t", "COMET": 0.5 + i / 100} for i in range(n)]

@@ -85,6 +85,11 @@ def run(args: argparse.Namespace) -> int:
         if option and needed is None:
             other = "json" if name == "texts" else "html"
             raise UsageError(f"--{name} is about the file of --{other} FILE: name it, too.")
+    for option, name in ((args.pairs, "pairs"), (args.doc, "doc")):
+        if option and args.no_ci:
+            raise UsageError(
+                f"--{name} is about intervals and tests, which --no-ci leaves out: drop one."
+            )
     started = time.perf_counter()
     page = args.html is not None
     result = score_files(args, metrics_or_usual(args), keep=args.texts or bool(args.by), page=page)
@@ -97,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
     if args.pairs and args.format != "json":
         sys.stdout.write("\n" + pairs(shown, args.format))
     sys.stdout.flush()
+    if args.pairs and len(result.systems) < 2:
+        tell("warning", "--pairs shows nothing: there is one system only.")
     for metric in result.values():
         if metric.unserved is not None:
             tell("warning", f"{metric.spec} has no scores: {metric.unserved}")
