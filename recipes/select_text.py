@@ -1,9 +1,10 @@
 """Free parallel text, sampled by language and origin: what the second generation is trained on.
 
-A language gets as many pairs as `PAIRS` says (`--times` as many), or all it has. Among its origins they are shared by
-weight times the square root of what each has (no origin gives more than it has), so that a large
-one, such as Europarl in German, does not drown the rest. Of an origin, pairs are drawn without
-replacement, sentences of ten words and more before shorter ones. Other origins are never read.
+A language gets as many pairs as `PAIRS` says (`--times` as many), or all it has. Among its origins
+they are shared by weight times the square root of what each has (no origin gives more than it has),
+so that a large one, such as Europarl in German, does not drown the rest. Of an origin, pairs are
+drawn without replacement, sentences of ten words and more before shorter ones. Other origins are
+never read.
 
     python recipes/select_text.py --parallel DIR DIR/more MLQE --out clean
 

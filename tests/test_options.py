@@ -109,7 +109,7 @@ def test_an_option_that_does_not_apply_may_have_its_usual_value() -> None:
         ("xmoverscore:lm_weight=0,lm_bos=off", "lm_bos=off", "lm_weight is not 0"),
         ("cosine:lm=off,lm_weight=0.3", "lm_weight=0.3", "lm is not off"),
         ("cosine:lm_given=nothing,lm_prior=0.3", "lm_prior=0.3", "lm_given is not nothing"),
-        ("cosine:remap_side=both", "remap_side=both", "remap is not none"),
+        ("cosine:remap_side=both", "remap_side=both", "remap is not none or own"),
         ("cosine:multi_ref=mean", "multi_ref=mean", "against is reference"),
         ("fluency:lm_prior=0.3", "lm_prior=0.3", "lm_given is not nothing"),
         ("regressor:view=hyp+src,multi_ref=mean", "multi_ref=mean", "view is not"),
@@ -223,3 +223,12 @@ def test_a_text_is_declared_once_and_said_better_where_it_is_used() -> None:
 def test_a_metric_is_named_by_text() -> None:
     with pytest.raises(UsageError, match="named by text"):
         registry.load(registry.load("chrf"))  # type: ignore[arg-type]
+
+
+def test_none_is_a_word_where_a_preset_fills_in_what_is_not_given() -> None:
+    """`lm=none` once was the embedded language model: as if nothing had been said."""
+    metric = registry.load("xmoverscore:lm=none,remap=none")
+    assert (metric.params()["lm"], metric.params()["remap"]) == ("none", "none")
+    assert registry.load("kobe:annotations=none").params()["annotations"] is None
+    with pytest.raises(UsageError, match="ngram='none' is not a whole number"):
+        registry.load("xmoverscore:ngram=none")

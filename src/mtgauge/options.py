@@ -200,11 +200,14 @@ _BOOLEANS = dict.fromkeys(("on", "true", "yes", "1"), True) | dict.fromkeys(
 )
 
 
-def parse_value(text: str, kind: Any) -> Any:
-    """`text` as `kind`; raises ValueError whose message completes "is not ..."."""
+def parse_value(text: str, kind: Any, nothing: bool = True) -> Any:
+    """`text` as `kind`; raises ValueError whose message completes "is not ...".
+
+    `nothing` says whether the word none stands for no value, where the kind admits that.
+    """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType or origin is typing.Union:
-        if type(None) in arguments and text.lower() == "none":
+        if nothing and type(None) in arguments and text.lower() == "none":
             return None
         for inner in (a for a in arguments if a is not type(None)):
             try:

@@ -122,16 +122,17 @@ def load(spec: str) -> Metric:
     """
     name, values = split_spec(spec)
     cls = get(name)
-    known = declared(cls)
+    known, usual = declared(cls), cls.defaults()
     options = {}
     for key, text in values.items():
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
-            have = ", ".join(f"{k}={format_value(v)}" for k, v in cls.defaults().items()) or "none"
+            have = ", ".join(f"{k}={format_value(v)}" for k, v in usual.items()) or "none"
             raise UsageError(f"{name} has no option {key!r}. {hint}Its options: {have}.")
         try:
-            options[key] = parse_value(text, known[key].kind)
+            # where a preset fills in what is not given, `none` is a word like others (lm=none)
+            options[key] = parse_value(text, known[key].kind, nothing=usual[key] is None)
         except ValueError as error:
             raise UsageError(f"{name}: option {key}={text!r} is not {error}.") from None
     loaded = cls(**options)

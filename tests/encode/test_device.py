@@ -175,12 +175,13 @@ def test_metrics_score_alike(spec: str, monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_allclose(rows(), expected, atol=2e-6)
 
 
+@pytest.mark.parametrize("method", ["clp", "clp_umd"])
 def test_a_remap_is_applied_to_vectors_that_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     folder, batch = str(encoder_folders()[1]), pairs(12)
     x, z = RNG.normal(size=(2, 90, 32))
-    maps.fit(x, z, maps.RemapFacts("clp_umd")).save(tmp_path / "fitted.remap")
+    maps.fit(x, z, maps.RemapFacts(method)).save(tmp_path / "fitted.remap")
     metric = load(f"xmoverscore:encoder={folder},layer=2,lm=off,remap={tmp_path / 'fitted.remap'}")
     expected = metric.statistics(batch)
     monkeypatch.setattr(encode.load_encoder(folder), "stays", True)

@@ -24,10 +24,11 @@ from mtgauge.encode.remap.maps import (
     fit,
     language_direction,
     load,
+    own_remap,
     procrustes,
     remove_direction,
 )
-from mtgauge.errors import InputError, ResourceError, UsageError
+from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 from mtgauge.registry import load as load_metric
 from tiny_models import encoder_folders
 
@@ -112,6 +113,47 @@ def test_files_keep_everything(tmp_path: Path) -> None:
     again.check(again.facts.fingerprint, again.facts.layer, "de-AT-en-GB")
     with pytest.raises(UsageError, match="language pair"):
         find_remap(str(tmp_path), None)
+
+
+def test_one_remap_serves_many_languages(tmp_path: Path) -> None:
+    wide = RemapFacts("judged", "en-mul", "tiny", "abc", 2)
+    Remap(wide, rotation(4).astype(np.float32)).save(tmp_path / "en-mul.remap")
+    for lang in ("en-de", "en-zh-Hant", "eng-zho"):
+        find_remap(str(tmp_path), lang).check("abc", 2, lang)
+    for lang in ("de-en", "en-en", "de-cs"):
+        with pytest.raises(LanguageError, match=f"no remap for {lang} .it has en-mul"):
+            find_remap(str(tmp_path), lang)
+        with pytest.raises(ResourceError, match=f"en-mul .the texts are {lang}"):
+            Remap(wide).check("abc", 2, lang)
+    own = RemapFacts("clp", "en-de", "tiny", "abc", 2)
+    Remap(own, rotation(4).astype(np.float32)).save(tmp_path / "en-de.remap")
+    assert find_remap(str(tmp_path), "en-de").facts == own, "the pair's own comes first"
+
+
+def test_an_encoders_own_remap_is_there_or_not(tmp_path: Path) -> None:
+    facts = RemapFacts("judged", "en-mul", "tiny", "abc", 2)
+    Remap(facts, rotation(4).astype(np.float32)).save(tmp_path / "en-mul.remap")
+    found = own_remap(tmp_path, "en-de", 2)
+    assert found is not None
+    assert found.facts == facts
+    assert own_remap(tmp_path, "en-de", 3) is None, "it was fitted for another layer"
+    assert own_remap(tmp_path, "de-en", 2) is None
+    assert own_remap(tmp_path, None, 2) is None
+    assert own_remap(tmp_path, "toy-language", 2) is None
+    assert own_remap(tmp_path / "nowhere", "en-de", 2) is None
+    assert own_remap(None, "en-de", 2) is None
+
+
+@given(st.integers(1, 200), st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_a_vector_is_moved_the_same_whatever_stands_beside_it(rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(rows, 96)).astype(np.float32)
+    remap = Remap(RemapFacts("clp"), rng.normal(size=(96, 96)).astype(np.float32))
+    together = remap.move(vectors, "source", False)
+    np.testing.assert_allclose(together, vectors @ remap.projection, rtol=1e-4, atol=1e-4)
+    some = rng.permutation(rows)[: max(rows // 3, 1)]
+    np.testing.assert_array_equal(remap.move(vectors[some], "source", False), together[some])
 
 
 @pytest.mark.parametrize("note", ["{", "[]", "{}", '{"checksum": "x", "colour": "red"}', "3"])

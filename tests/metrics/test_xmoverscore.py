@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from mtgauge.data.segments import Segments
-from mtgauge.encode import load_language_model
+from mtgauge.encode import load_encoder, load_language_model
 from mtgauge.encode.lm import mean_scores
+from mtgauge.encode.remap.maps import Remap, RemapFacts
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.errors import ResourceError, UsageError
@@ -284,6 +285,60 @@ def test_unknown_language_is_warned_of_when_the_metric_is_settled() -> None:
         warnings.simplefilter("error")
         settled.statistics(Segments(["dog"], ["koira"], None, "fi-en"))
         metric.resolve(TASK)
+
+
+def with_own_remap(folder: Path, unit: str) -> str:
+    """A copy of the tiny encoder that brings a remap for every pair from English, of layer 2."""
+    shutil.copytree(encoder_folders()[ONNX], folder)
+    fingerprint = load_encoder(str(folder)).fingerprint
+    w = np.random.default_rng(1).normal(size=(32, 32)).astype(np.float32)
+    place = folder / "remaps" / unit / "en-mul.remap"
+    place.parent.mkdir(parents=True)
+    Remap(RemapFacts("judged", "en-mul", "tiny", fingerprint, 2, unit), w).save(place)
+    return str(folder)
+
+
+@pytest.mark.parametrize(("name", "unit"), [("xmoverscore", "word"), ("cosine", "sentence")])
+def test_the_encoders_own_remap_is_taken_where_it_fits(
+    tmp_path: Path, name: str, unit: str
+) -> None:
+    own = with_own_remap(tmp_path / "encoder", unit)
+    out_of_english = Segments(SOURCES * 2, GOOD + BAD, None, "en-de")
+
+    def score(batch: Segments, **options: str) -> tuple[FloatArray, str]:
+        values = {"encoder": own, "lm": "off", "layer": "2", **options}
+        given = ",".join(f"{k}='{v}'" for k, v in values.items())
+        metric = load(f"{name}:{given}").resolve(Task.of(batch))
+        return metric.statistics(batch), metric.versions().get("remap_sha256", "")
+
+    rows, digest = score(out_of_english)
+    as_it_is, nothing = score(out_of_english, remap="none")
+    assert np.abs(rows - as_it_is).max() > 0.01
+    assert digest
+    assert not nothing, "the signature says which remap was used"
+    file = f"{own}/remaps/{unit}/en-mul.remap"
+    np.testing.assert_array_equal(rows, score(out_of_english, remap=file)[0])
+    for batch, options in ((BATCH, {}), (out_of_english, {"layer": "1"})):
+        found, digest = score(batch, **options)
+        np.testing.assert_array_equal(found, score(batch, remap="none", **options)[0])
+        assert not digest
+    paper = score(out_of_english, preset="paper2020")
+    np.testing.assert_array_equal(
+        paper[0], score(out_of_english, preset="paper2020", remap="none")[0]
+    )
+    assert not paper[1], "a paper's method is the paper's"
+    with pytest.raises(UsageError, match="remap_side applies only where remap is not none or own"):
+        load(f"{name}:remap_side=both").check()
+
+
+def test_an_own_remap_of_another_encoder_is_refused(tmp_path: Path) -> None:
+    own = Path(with_own_remap(tmp_path / "encoder", "word"))
+    other = Remap(RemapFacts("judged", "en-mul", "else", "abc", 2), np.eye(32, dtype=np.float32))
+    other.save(own / "remaps/word/en-mul.remap")
+    with pytest.raises(ResourceError, match="fitted for encoder else"):
+        load(f"xmoverscore:encoder='{own}',lm=off,layer=2").resolve(
+            Task(frozenset({"source"}), "en-de")
+        )
 
 
 def test_truncation_is_counted() -> None:

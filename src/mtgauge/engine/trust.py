@@ -37,7 +37,7 @@ from mtgauge.signature import Signature
 
 FILE = "trust.tsv"
 ENOUGH = 100  # segments of a run, for the curve to speak of its differences
-MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors")
+MODELS = ("model", "language_model", "fingerprint", "kb_version", "word-vectors", "remap_sha256")
 _BY_LANGUAGE = (
     "tokenize",
     "normalized",

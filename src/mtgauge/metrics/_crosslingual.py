@@ -2,8 +2,9 @@
 
     score = similarity + lm_weight LM(y)                        Zhao et al., ACL 2020
 
-`remap` is a file, or a folder with one per language pair; `resolve` loads and checks the one of the
-run's pair. `CrossLingualOptions` declares the options of both metrics once.
+`remap` is a file, or a folder with one per language pair; `own` are those that the encoder
+brings, where one fits the pair and the layer. `resolve` loads and checks the one of the run's pair.
+`CrossLingualOptions` declares the options of both metrics once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range, Unless
 from mtgauge.registry import options
 
-REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}
+REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}  # of the papers
+NO_FILE = ("none", "own")
 
 
 @options
@@ -32,15 +34,17 @@ class CrossLingualOptions(LanguageModelOptions):
     ] = None
     untranslated: Untranslated | None = None
     remap: Annotated[
-        str | None, "file of mtgauge remap that moves source vectors to the target language"
+        str | None,
+        "file or folder of mtgauge remap that moves source vectors to the target language; own: "
+        "the encoder's, if it has one for the pair",
     ] = None
     remap_side: Annotated[
-        Literal["source", "both"] | None, "which vectors are moved", Unless("remap", "none")
+        Literal["source", "both"] | None, "which vectors are moved", Unless("remap", *NO_FILE)
     ] = None
     remap_form: Annotated[
         Literal["dot", "cosine"] | None,
         "how UMD takes a direction out: as its code does, or as the paper prints it",
-        Unless("remap", "none"),
+        Unless("remap", *NO_FILE),
     ] = None
 
 
@@ -49,6 +53,10 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:
         """Refuse a remap that was fitted for other vectors."""
+        raise NotImplementedError
+
+    def own_remap(self, lang: str | None) -> Remap | None:
+        """The remap that the encoder brings for this pair."""
         raise NotImplementedError
 
     @property
@@ -67,19 +75,20 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         settled = super().resolve(task)
         if self.has_lm:
             settled.__dict__.update(self.lm_term.resolve(task))
-        if self.options.remap != "none":
-            settled.__dict__["_remaps"] = {task.lang: self.remap_for(task.lang)}
+        settled.__dict__["_remaps"] = {task.lang: self.remap_for(task.lang)}
         return settled
 
     def remap_for(self, lang: str | None) -> Remap | None:
         """The remap of a language pair: loaded when the metric was settled, or now."""
-        if self.options.remap == "none":
-            return None
-        held: dict[str | None, Remap] = self.__dict__.get("_remaps", {})
+        held: dict[str | None, Remap | None] = self.__dict__.get("_remaps", {})
         if lang in held:
             return held[lang]
-        remap = find_remap(self.options.remap, lang)
-        self.check_remap(remap, lang)
+        if self.options.remap == "none":
+            return None
+        spec = self.options.remap
+        remap = self.own_remap(lang) if spec == "own" else find_remap(spec, lang)
+        if remap is not None:
+            self.check_remap(remap, lang)
         return remap
 
     def add_fluency(self, rows: FloatArray, batch: Segments) -> FloatArray:
@@ -126,8 +135,9 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
 
     def versions(self) -> dict[str, str]:
         """Language model, and the digest of the remap that a settled metric holds."""
-        held: dict[str | None, Remap] = self.__dict__.get("_remaps", {})
-        remaps = {"remap_sha256": "+".join(map(_digest, held.values()))} if held else {}
+        held: dict[str | None, Remap | None] = self.__dict__.get("_remaps", {})
+        digests = [_digest(remap) for remap in held.values() if remap is not None]
+        remaps = {"remap_sha256": "+".join(digests)} if digests else {}
         return super().versions() | (self.lm_term.versions() if self.has_lm else {}) | remaps
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import distinct
-from mtgauge.encode.remap.maps import Remap
+from mtgauge.encode.remap.maps import Remap, own_remap
 from mtgauge.encode.sentence.encoders import SentenceEncoder, load_sentence_encoder
 from mtgauge.explanation import Explanation
 from mtgauge.metric import FloatArray, Task, model_label
@@ -44,7 +44,7 @@ class Cosine(CrossLingualMetric):
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     cost = "encoder"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "default": LM_PRESETS["default"] | REMAP_PRESET | {"lm_weight": 0.125},
+        "default": LM_PRESETS["default"] | REMAP_PRESET | {"remap": "own", "lm_weight": 0.125},
         "paper2020": LM_PRESETS["paper2020"] | REMAP_PRESET | {"lm_weight": 0.1},
         "printed2020": LM_PRESETS["paper2020"]
         | {"remap": "none", "remap_side": "both", "remap_form": "cosine", "lm_weight": 0.1},
@@ -114,6 +114,11 @@ class Cosine(CrossLingualMetric):
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:
         remap.check(self.model.fingerprint, self.model.layer, lang, "sentence")
+
+    def own_remap(self, lang: str | None) -> Remap | None:
+        if self.against != "source":
+            return None
+        return own_remap(self.model.remaps, lang, self.model.layer)
 
     def _vectors(
         self, texts: list[str], side: str, lang: str | None, remap: Remap | None

@@ -49,7 +49,7 @@ import numpy as np
 
 from mtgauge.data.segments import Segments
 from mtgauge.encode.ragged import IntArray
-from mtgauge.encode.remap.maps import Remap
+from mtgauge.encode.remap.maps import Remap, own_remap
 from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.encode.tokens.units import Units
@@ -117,6 +117,7 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         "default": LM_PRESETS["default"]
         | REMAP_PRESET
         | {
+            "remap": "own",
             "ngram": 1,
             "special": False,
             "pieces": "all",
@@ -190,6 +191,11 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:
         remap.check(self.model.fingerprint, self.model.resolve(self.last_layer)[0], lang)
+
+    def own_remap(self, lang: str | None) -> Remap | None:
+        folder = self.model.remaps
+        layer = self.model.resolve(self.last_layer)[0]
+        return own_remap(folder and folder / "word", lang, layer)
 
     def units(self, tokens: TokenVectors, side: str, lang: str | None) -> Units:
         o, remap = self.options, self.remap_for(lang)

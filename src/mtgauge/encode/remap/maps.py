@@ -12,14 +12,16 @@ UMD, universal mismatch direction, the language direction v = top right singular
 `linear` is CLP without the constraint, W = argmin ||X W - Z|| by least squares, and `rcsls` the W
 that makes partners nearest neighbours by CSLS (rcsls.py); both are applied as CLP is.
 `clp_umd` is CLP after UMD, `umd_clp` UMD after CLP (read right to left); the second step is fitted
-on what the first has moved. CLP moves source vectors only; UMD is applied to the source
-(side "source", the code) or to both languages (side "both", the paper).
+on what the first has moved. `judged` is a W learned from people's scores of translations
+(recipes/judged_remap.py) and applied as CLP is. CLP moves source vectors only; UMD is applied to
+the source (side "source", the code) or to both languages (side "both", the paper).
 
     remap = fit(X, Z, "clp", RemapFacts(...))
     remap.save("de-en.remap");  remap = load("de-en.remap")
 
 A file is safetensors with metadata: encoder, layer, languages, method, unit, pairs used, checksum;
-scoring with another encoder, layer or direction is refused. The authors' .BAM (CLP) and .GBDD
+scoring with another encoder, layer or direction is refused. One language may be `mul`, "many": a
+remap for en-mul serves every pair from English. The authors' .BAM (CLP) and .GBDD
 (UMD, one vector or a matrix whose first row is the vector) are read too, as NumPy arrays or as text
 (.BAM.map, .GBDD.map); what their names say (languages, layer) is checked, the encoder cannot be.
 """
@@ -38,12 +40,17 @@ from numpy.typing import NDArray
 
 from mtgauge.data.codes import LanguagePair, bases
 from mtgauge.encode.remap.rcsls import rcsls
+from mtgauge.encode.tokens.device import DeviceTokens
 from mtgauge.encode.tokens.encoder import TokenVectors, Vectors
 from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
 Unit = Literal["word", "sentence"]
 METHODS = ("clp", "linear", "rcsls", "umd", "clp_umd", "umd_clp")
-_STEPS = {"clp": "c", "linear": "c", "rcsls": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"}
+_STEPS = {"clp": "c", "linear": "c", "rcsls": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"} | {
+    "judged": "c"  # made by a recipe, not fitted here
+}
+MANY = "mul"  # ISO 639: many languages
+ROWS = 64  # are moved at a time: a product of fixed shape is the same in every batch
 _RELEASED = re.compile(
     r"(?:^|\.)(?P<lang>[a-z]{2,3}-[a-z]{2,3})\..*?(?P<layer>\d+)\.(BAM|GBDD)(\.map)?$"
 )
@@ -85,13 +92,16 @@ class Remap:
         source = side == "source"
         for step in _STEPS[self.facts.method]:
             if step == "c" and source and self.projection is not None:
-                vectors = vectors @ self.projection
+                vectors = _moved(vectors, self.projection)
             elif step == "u" and (source or both) and self.direction is not None:
                 vectors = remove_direction(vectors, self.direction, form)
         return vectors
 
     def apply(self, tokens: TokenVectors, side: str, sides: str, form: str) -> TokenVectors:
         """Token vectors of one side of a pair, moved; `sides` is "source" or "both"."""
+        w = self.projection
+        if isinstance(tokens, DeviceTokens) and w is not None and self.direction is None:
+            return tokens.multiplied(w) if side == "source" else tokens
         return tokens.moved(self.move(tokens.vectors, side, sides == "both", form))
 
     def check(self, fingerprint: str, layer: int, lang: str | None, unit: Unit = "word") -> None:
@@ -102,7 +112,7 @@ class Remap:
             wrong.append(f"encoder {facts.encoder or facts.fingerprint} (another one is in use)")
         if facts.layer >= 0 and facts.layer != layer:
             wrong.append(f"layer {facts.layer} (layer {layer} is in use)")
-        if facts.lang and lang and bases(facts.lang) != bases(lang):
+        if facts.lang and lang and not _serves(facts.lang, lang):
             wrong.append(f"{facts.lang} (the texts are {lang})")
         if facts.unit != unit:
             wrong.append(f"{facts.unit} vectors (this metric compares {unit} vectors)")
@@ -121,6 +131,26 @@ class Remap:
         arrays = {k: np.ascontiguousarray(v, dtype=np.float32) for k, v in self.arrays().items()}
         note = json.dumps(asdict(self.facts) | {"checksum": _checksum(arrays)})
         save_file(arrays, str(path), metadata={"mtgauge_remap": note})
+
+
+def _serves(fitted: str, lang: str) -> bool:
+    """Whether a remap of one pair is for another; from a language to itself only its own is."""
+    wanted = bases(lang)
+    if bases(fitted) == wanted:
+        return True
+    sides = zip(bases(fitted), wanted, strict=True)
+    return wanted[0] != wanted[1] and all(a in (MANY, b) for a, b in sides)
+
+
+def _moved(vectors: Vectors, projection: NDArray[np.float32]) -> Vectors:
+    """vectors @ projection, each row the same to the last bit whatever rows stand beside it."""
+    out = np.empty_like(vectors)
+    block = np.zeros((ROWS, vectors.shape[1]), np.float32)
+    for start in range(0, len(vectors), ROWS):
+        part = vectors[start : start + ROWS]
+        block[: len(part)] = part
+        out[start : start + ROWS] = (block @ projection)[: len(part)]
+    return out
 
 
 def remove_direction(vectors: Vectors, v: NDArray[np.float32], form: str) -> Vectors:
@@ -185,8 +215,9 @@ def load(path: str | Path) -> Remap:
 def find_remap(spec: str, lang: str | None) -> Remap:
     """The remap of a language pair.
 
-    `spec` is a file; a folder that holds LANG.remap for every pair (de-en.remap), or the authors'
-    NAME.LANG.NAME.BAM; or a pattern, such as `mapping/layer-8/*.GBDD` for their UMD.
+    `spec` is a file; a folder that holds LANG.remap for every pair (de-en.remap) or for many
+    (de-mul.remap), or the authors' NAME.LANG.NAME.BAM; or a pattern, such as
+    `mapping/layer-8/*.GBDD` for their UMD.
     """
     path = Path(spec).expanduser()
     pattern = path.name if "*" in path.name else ""
@@ -195,7 +226,9 @@ def find_remap(spec: str, lang: str | None) -> Remap:
         return load(path)
     if not lang:
         raise UsageError(f"{spec} is a folder of remaps: give the language pair, e.g. -l de-en.")
-    for pair in dict.fromkeys((lang, "-".join(LanguagePair.parse(lang).bases))):
+    source, target = LanguagePair.parse(lang).bases
+    general = (f"{source}-{MANY}", f"{MANY}-{target}") if source != target else ()
+    for pair in dict.fromkeys((lang, f"{source}-{target}", *general)):
         released = [p for p in sorted(folder.glob(pattern or "*.BAM*")) if _kind(p)]
         mine = [p for p in released if f".{pair}." in f".{p.name}"]
         for candidate in ([] if pattern else [folder / f"{pair}.remap"]) + mine:
@@ -206,6 +239,17 @@ def find_remap(spec: str, lang: str | None) -> Remap:
         f"{spec} has no remap for {lang} (it has {', '.join(have) or 'none'}). Fit one with "
         f"`mtgauge remap fit`, or score without: remap=none."
     )
+
+
+def own_remap(folder: Path | None, lang: str | None, layer: int) -> Remap | None:
+    """The remap that an encoder brings for a language pair and layer, if it does."""
+    if folder is None or not folder.is_dir() or not lang:
+        return None
+    try:
+        remap = find_remap(str(folder), lang)
+    except (LanguageError, UsageError):  # metrics may be used with names of languages of their own
+        return None
+    return remap if remap.facts.layer == layer else None
 
 
 def _load_own(path: Path) -> Remap:
@@ -225,7 +269,7 @@ def _load_own(path: Path) -> Remap:
         facts = RemapFacts(**note)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ResourceError(f"{path}: its note is not that of a remap. Fit it again.") from None
-    if checksum != _checksum(arrays) or facts.method not in METHODS:
+    if checksum != _checksum(arrays) or facts.method not in _STEPS:
         raise ResourceError(f"{path} is damaged: its checksum is wrong. Fit it again.")
     return Remap(facts, arrays.get("projection"), arrays.get("direction"))
 

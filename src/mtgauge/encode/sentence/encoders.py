@@ -39,6 +39,7 @@ class SentenceEncoder:
     lowercase: bool = False
     languages: tuple[str, ...] = ()
     dtype: str = "float32"  # precision of the computation
+    remaps: Path | None = None  # folder of remaps of its vectors that it brings
 
     def encode(self, texts: Sequence[str], lang: str | None = None) -> tuple[Vectors, int]:
         raise NotImplementedError
@@ -53,6 +54,7 @@ class MeanEncoder(SentenceEncoder):
         wanted = self.tokens.default_layer[side] if layer is None else layer
         self.layer = self.tokens.resolve(wanted)[0]
         self.lowercase, self.languages = self.tokens.lowercase, self.tokens.languages
+        self.remaps = self.tokens.remaps and self.tokens.remaps / "sentence"
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]

@@ -113,6 +113,14 @@ class DeviceTokens(TokenVectors):
             self.block[:, -last:].neg_()
         return DeviceTokens(self.tokens, self.block, self.half)
 
+    def multiplied(self, matrix: Vectors) -> DeviceTokens:
+        """With every vector times a matrix."""
+        import torch
+
+        with torch.inference_mode():
+            block = self.block @ torch.from_numpy(matrix).to(self.block)
+        return DeviceTokens(self.tokens, block, self.half)
+
 
 class DeviceEncoder(Encoder):
     """An encoder in torch; a subclass writes `states`, and `backend` for its tokenizer."""

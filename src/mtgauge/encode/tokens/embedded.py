@@ -1,6 +1,6 @@
 """Models in a folder, run by onnxruntime: the encoder that comes with the package, and your own.
 
-A folder holds three files:
+A folder holds three files, and may hold remaps of its own (word/en-mul.remap in the folder remaps):
 
     model.onnx      inputs  input_ids (batch, length) int64, attention_mask (batch, length) int64
                     outputs layer_0 ... layer_L (batch, length, d) float32, layer_0 the embeddings
@@ -43,6 +43,7 @@ class OnnxEncoder(FromFolder, Encoder):
         self.default_layer = last | card.get("default_layer", {})
         self.turned = card.get("turned", 0)
         self.unrelated = card.get("unrelated", {})
+        self.remaps = folder / "remaps"
 
     @cached_property
     def pad_id(self) -> int:  # type: ignore[override]

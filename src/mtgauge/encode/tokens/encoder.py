@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from string import punctuation
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -91,6 +92,7 @@ class Encoder:
     default_layer: dict[str, int]  # {"reference": ..., "source": ...}
     turned: int = 0  # last numbers of a source's vectors that change sign across languages
     unrelated: Mapping[str, float] = MappingProxyType({})  # constants of metrics/_unrelated.py
+    remaps: Path | None = None  # folder of remaps that it brings: word/ and sentence/
     uses_language: bool = False  # whether `lang` changes the vectors (XLM)
     out_of_memory: tuple[type[Exception], ...] = (MemoryError,)
     tokens_per_batch: int = 4096
