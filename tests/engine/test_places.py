@@ -256,11 +256,12 @@ def test_the_memory_of_workers_is_stated(processes: Pool) -> None:
 
 def test_a_run_that_is_left_ends_its_workers() -> None:
     place = process_pool(2)
+    workers: Any = place.workers
     run: Any = place.run(metrics(), shards(BATCH, 1))
     next(run)
     for starting in place._starting:  # the other may not have a process yet
         starting.join()
-    pids = [worker._process.pid for worker in place.workers]
+    pids = [worker._process.pid for worker in workers]
     run.close()
     for number in pids:
         with pytest.raises(ProcessLookupError):

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtgauge.commands.outputs import OutputFolder
 from mtgauge.commands.parser import positive, subcommand
 from mtgauge.commands.shared import warn_of_languages
 from mtgauge.data.alignment import SOURCE
@@ -101,8 +102,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     curve.add_argument("--judged", type=Path, metavar="DATA", help="judgements to correlate with")
     curve.add_argument("--plot", type=Path, metavar="DIR", help="draw the curve (extra plot)")
     curve.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for the fitted files"
-    )
+        "--out", type=OutputFolder, required=True, metavar="DIR",
+        help="folder for the fitted files",
+    )  # fmt: skip
     info = subcommand(
         actions, "info", "what a remap file is for", "  mtgauge remap info de-en.remap"
     )

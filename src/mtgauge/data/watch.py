@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from mtgauge.data.alignment import REFERENCES, SOURCE, Together
 from mtgauge.data.checks import LINE_SEPARATORS, in_script, is_blank
 from mtgauge.data.codes import Language, LanguagePair
+from mtgauge.data.judgements import Judgements
 from mtgauge.data.scripts import Scripts
 
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
@@ -263,6 +264,17 @@ def in_other_languages(
     watch = Watch(lang, stranger)
     watch.identify(sides)
     return watch.in_other_languages()
+
+
+def judged_in_other_languages(
+    item: Judgements, stranger: Callable[[Sequence[str], Language], Strangers]
+) -> list[str]:
+    """Sides that are in another language than the pair of the judgements says."""
+    refs = None if item.references is None else [row[0] for row in item.references if row]
+    sides = {"the translations": item.hypotheses, SOURCE: item.sources, REFERENCES: refs}
+    there = {name: texts for name, texts in sides.items() if texts}
+    told = in_other_languages(item.lp, there, stranger)
+    return [f"{item.data} {item.lp}, {text}" for text in told]
 
 
 def _overlong(

@@ -34,7 +34,7 @@ from mtgauge.errors import InputError, UsageError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
-from mtgauge.stats.paired import FEWEST
+from mtgauge.stats.paired import FEWEST, too_few
 from mtgauge.text.untranslated import ask_strangers
 
 Empty = Literal["worst", "skip", "error"]
@@ -196,7 +196,7 @@ def score_corpus(
         result = beside.meanwhile(result)
     warnings = tuple(watch.messages(unescaped=unescape))
     if how.ci and 0 < distinct < FEWEST:
-        few = _too_few(distinct, "document")
+        few = too_few(distinct, "document")
         warnings += (f"{few} for intervals: {FEWEST} or more are wanted.",)
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
@@ -205,11 +205,7 @@ def _untested(names: Sequence[str], how: Comparing, units: int, what: str) -> st
     """Why systems were not tested against each other, where they might have been."""
     if len(names) < 2 or not how.ci or units >= FEWEST:
         return None
-    return f"{_too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
-
-
-def _too_few(units: int, what: str) -> str:
-    return f"1 {what} is too few" if units == 1 else f"{units} {what}s are too few"
+    return f"{too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:

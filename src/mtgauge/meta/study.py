@@ -19,11 +19,10 @@ import numpy as np
 from mtgauge import registry
 from mtgauge._version import __version__
 from mtgauge.data import checks, columns, judged_files, mtme, scores
-from mtgauge.data.alignment import REFERENCES, SOURCE
 from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
-from mtgauge.data.watch import in_other_languages
+from mtgauge.data.watch import judged_in_other_languages
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
@@ -344,17 +343,8 @@ def _score(
                 found.taught[spec] = metric.training
         found.scored.append((item, its_scores))
         if metrics:
-            found.warnings += _foreign(item)
+            found.warnings += judged_in_other_languages(item, ask_strangers)
     refuse_nothing_served(scores for _, scores in found.scored)
-
-
-def _foreign(item: Judgements) -> list[str]:
-    """Sides that are in another language than the pair of the judgements says."""
-    refs = None if item.references is None else [row[0] for row in item.references if row]
-    sides = {"the translations": item.hypotheses, SOURCE: item.sources, REFERENCES: refs}
-    there = {name: texts for name, texts in sides.items() if texts}
-    told = in_other_languages(item.lp, there, ask_strangers)
-    return [f"{item.data} {item.lp}, {text}" for text in told]
 
 
 def _parts(found: Findings, plan: Plan) -> Iterator[tuple[Judgements, list[Scores]]]:

@@ -23,11 +23,14 @@ from mtgauge import registry
 from mtgauge.data import judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import judged_in_other_languages
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Metric, Task
 from mtgauge.metrics.blend import Blend
 from mtgauge.stats.correlation import pearson
+from mtgauge.text.untranslated import ask_strangers
+from mtgauge.train.progress import warn
 
 Judged = tuple[Segments, Sequence[float] | FloatArray]
 
@@ -80,6 +83,8 @@ def _read(files: Sequence[str | Path], pairs: Sequence[str]) -> list[Judgements]
     for path in files:
         for table in judged_files.read(path):
             if not pairs or table.lp in pairs:
+                for warning in judged_in_other_languages(table, ask_strangers):
+                    warn(warning)
                 found.append(table.take(np.flatnonzero(~np.isnan(table.human))))
     if not found:
         wanted = " ".join(pairs) or "any language pair"
