@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from mtgauge import registry
+from mtgauge.arguments import SPECS, refuse_no_choice, refuse_no_list
 from mtgauge.data import checks, foreign
 from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk, Corpus
@@ -30,7 +31,7 @@ from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.slices import by_segments
 from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.engine.trust import known
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import InputError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
@@ -119,10 +120,8 @@ def score_corpus(
     if lang is not None:
         lang = checks.language_pair(lang)
     refuse_names(brought, specs, lower)
-    if isinstance(specs, str) or not (specs or brought):
-        raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
-    if empty not in ("worst", "skip", "error"):
-        raise UsageError(f"empty={empty!r} is not one of worst, skip, error.")
+    refuse_no_list(specs, "metrics", SPECS, filled=not brought)
+    refuse_no_choice("empty", empty, ("worst", "skip", "error"))
     facts = ({} if empty == "worst" else {"empty": empty}) | (UNESCAPED if unescape else {})
     metrics, unserved = serve(
         specs,

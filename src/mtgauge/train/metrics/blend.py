@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge import registry
+from mtgauge.arguments import FILES, refuse_no_list
 from mtgauge.data import judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
@@ -63,6 +64,8 @@ def blend(
     equal: bool = False,
 ) -> FittedBlend:
     """The blend that fits `train` best, and how it agrees with `test`."""
+    refuse_no_list(train, "train", FILES)
+    refuse_no_list(test, "test", FILES)
     if not equal:
         _solver()  # before hours of scoring
     judged = [(table.segments(unescape=True), table.human) for table in _read(train, pairs)]
