@@ -137,7 +137,8 @@ class Watch:
             if references is not None:
                 firsts = [row[0] for row in references[:fresh] if row]
                 self.sides.setdefault(REFERENCES, Side()).look(firsts)
-        self.look_at_languages(systems, sources, references)
+        if self._pair is not None:
+            self.look_at_languages(systems, sources, references)
         self.seen += len(next(iter(systems.values()), ()))
 
     def look_at_languages(
