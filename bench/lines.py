@@ -32,7 +32,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "engine/inside.py", "engine/aside.py", "engine/slices.py", "engine/contrast.py",
         "engine/comparison.py", "engine/verdict.py", "engine/stored.py",
     ),
-    "Python without argparse": ("report/api.py", "commands/flags.py", "train/settings.py"),
+    "Python without argparse": (
+        "report/api.py", "commands/flags.py", "train/settings.py", "arguments.py",
+    ),
     "web application": ("serve/*", "commands/serve.py"),
     "gate (check) and warnings": (
         "engine/gate.py", "engine/limits.py", "engine/flags.py", "commands/check.py",

@@ -345,6 +345,20 @@ def test_stored_scores_cover_every_metric() -> None:
     assert set(demo._stored()) == set(registry.names())
 
 
+def test_stored_scores_are_those_of_today() -> None:
+    """A change of scores must renew them; another onnxruntime moves a score by up to .0003."""
+    from mtgauge.engine import demo
+
+    checks, skipped = demo.selftest()
+    assert not skipped
+    stale = {
+        (check.metric, check.lang, check.system): (check.expected, check.found)
+        for check in checks
+        if check.found != pytest.approx(check.expected, rel=0, abs=1e-3)
+    }
+    assert not stale, "renew them with `mtgauge selftest --store`"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     code, out, _ = run(capsys, command, "--help")

@@ -15,7 +15,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "mtgauge"
 # Folders joined by + stand beside each other: neither imports the other.
 ROAD = "data text encode+knowledge compare metrics stats engine meta+train report serve commands"
 RANK = {name: rank for rank, names in enumerate(ROAD.split()) for name in names.split("+")}
-ROOT = tuple("metric registry signature explanation errors models options notes _version".split())
+ROOT = tuple(
+    "metric registry signature explanation errors arguments models options notes _version".split()
+)
 FACE = ("__init__.py", "__main__.py", "entry.py", "cli.py")  # right of everything
 MODULES = [f for f in sorted(SOURCE.rglob("*.py")) if f.parent != SOURCE or f.name not in FACE]
 

@@ -75,6 +75,7 @@ def as_error(fault: Exception) -> MtgaugeError | None:
             errno.ENOSPC: _MAKE_ROOM,
             errno.EFBIG: "The limit on the size of a file is too low here.",
             errno.EACCES: "Check who may read and write there.",
+            errno.ENOTDIR: "A file stands where a folder is wanted: name another place.",
         }.get(fault.errno or 0, "")
         reason = (fault.strerror or str(fault) or type(fault).__name__).lower()
         return InputError(reason, file=fault.filename, remedy=remedy)

@@ -72,6 +72,25 @@ def test_a_warning_closes_the_gate(run, tmp_path: Path, warning, line, told) -> 
     assert run(f"{SIDES} -t new.txt --fail-on {warning}=4%").code == 5
 
 
+def test_no_limit_makes_up_for_another_language(run, tmp_path: Path) -> None:
+    limits = "--fail-below chrf=1 --max-drop bleu=99"
+    turned = run(f"check -s src.de -t a.txt b.txt -r ref.txt -l en-de {limits}")
+    assert turned.code == 3
+    assert "nothing was judged: " in turned.err
+    assert "all of it is the other way round: write -l de-en" in turned.err
+    source = (tmp_path / "src.de").read_text(encoding="utf-8")
+    (tmp_path / "same.txt").write_text(source, encoding="utf-8")
+    done = run(f"{SIDES} -t a.txt same.txt {limits} --junit j.xml")
+    assert done.code == 5
+    assert "\n  same: 20 of 20 segments have the warning wrong-language; 50 % allowed" in done.out
+    assert "fail-on wrong-language=50%" in (tmp_path / "j.xml").read_text(encoding="utf-8")
+    for limit, code in (("", 5), ("=40%", 5), ("=100%", 0)):
+        line = f"{SIDES} -t a.txt same.txt {limits} --fail-on wrong-language{limit}"
+        assert run(line).code == code, "whole copies are no warning of this name"
+    for sides in (f"{SIDES} -t same.txt a.txt", f"{SIDES} -t a.txt b.txt -r same.txt"):
+        assert run(f"{sides} --max-drop bleu=99").code == 3, "a baseline that is none"
+
+
 def test_all_is_well(run, tmp_path: Path) -> None:
     limits = "--fail-below chrf=50 --max-drop bleu=1 --fail-on copies,wrong-language,empty"
     done = run(f"{SIDES} -t a.txt b.txt {limits} --junit j.xml --markdown m.md --json r.json")

@@ -146,7 +146,7 @@ def test_judgements_of_another_language_pair_are_told(run, tmp_path: Path) -> No
     told = [line for line in done.err.splitlines() if line.startswith("warning")]
     assert "both en-de, the source: 100% of the 8 lines looked at are not in en" in " ".join(told)
     assert told[-1] == (
-        "warning: both en-de, all of it is the other way round: write -l de-en, or exchange the "
+        "warning    both en-de, all of it is the other way round: write -l de-en, or exchange the "
         "files."
     )
     assert not any("both de-en" in line for line in told)

@@ -71,6 +71,21 @@ def test_places_are_looked_at_before_the_run(run, tmp_path: Path, options: str, 
     assert done.out == "", "nothing was scored"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train regressor --train judged.tsv --dev-share .1",
+        "kb annotate -s src.de -t a.txt -l de-en",
+        "remap curve -s src.de -t a.txt -l de-en",
+        "stream ref.txt",
+    ],
+)
+def test_a_file_is_no_folder(run, line: str) -> None:
+    done = run(f"{line} --out b.txt")
+    assert done.code == 3
+    assert "b.txt: this is a file. Name a folder for --out." in done.err
+
+
 def test_an_empty_name_is_refused(run) -> None:
     assert "takes the name of a file" in run(SCORE, "--json", "").err
 

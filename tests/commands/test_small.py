@@ -178,9 +178,16 @@ def test_a_pair_the_wrong_way_round_is_told(run, line: str) -> None:
         assert "exactly" not in right.out
 
 
+def test_a_matrix_of_few_pairs_is_warned_of(run) -> None:
+    done = run("remap fit -s src.de -t ref.txt -l de-en --method clp clp_umd --pairs 5 --out maps")
+    assert done.code == 0
+    assert done.err.count(" word pairs are too few for 384 dimensions") == 1
+
+
 def test_remap_fits_and_is_used(run) -> None:
     done = run("remap fit -s src.de -t ref.txt -l de-en --method umd --pairs 20 --out de-en.remap")
     assert done.code == 0, done.err
+    assert "too few" not in done.err, "one direction is fitted, no matrix"
     assert "umd" in run("remap info de-en.remap").out
     plain = "score -s src.de -t a.txt -l de-en --no-ci --quiet -m xmoverscore"
     assert run(f"{plain}:lm=off,remap=de-en.remap").out != run(f"{plain}:lm=off").out

@@ -187,7 +187,7 @@ def test_workers_choose_the_same(data):
         (([["a"]], None, ["chrf"]), UsageError, "give it with --mbr"),
         (([["a"]], ["b"], (), ["xmoverscore"]), UsageError, "give it with -m"),
         (([["a"]], None, (), ["nist"]), UsageError, "learns from all references"),
-        (([["a"]], None, (), "chrf"), UsageError, "lists of specs"),
+        (([["a"]], None, (), "chrf"), UsageError, "mbr is a list of specs"),
     ],
 )
 def test_what_is_refused(arguments, error, said):

@@ -64,14 +64,28 @@ def test_a_few_texts_are_scored_at_once(client):
         ({"metrics": ["chrf:beta=-1"]}, 400, "beta"),
         ({"metrics": []}, 400, "metrics is a list"),
         ({"lang": "german"}, 400, "'german' is not a language pair"),
-        ({"path": "/etc/passwd"}, 422, "path: Extra inputs are not permitted"),
-        ({"hypotheses": [1]}, 422, "hypotheses"),
+        ({"path": "/etc/passwd"}, 422, "There is no field 'path'"),
+        ({"hypotheses": [1]}, 422, "The field hypotheses has a wrong type: translations by system"),
     ],
 )
 def test_wrong_texts_are_refused_with_a_sentence(client, change, status, message):
     asked = {"hypotheses": ["x"], "references": ["x"], "metrics": ["chrf"], **change}
     answer = client.post("/score", json=asked)
     assert (answer.status_code, message in answer.json()["error"]) == (status, True), answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("", "The body must be a JSON object with fields."),
+        ("[1]", "The body must be a JSON object with fields."),
+        ('{"hyp', "The body is no JSON: see character 1."),
+        ("{}", "The field hypotheses is missing."),
+    ],
+)
+def test_a_body_that_is_none_is_told_in_words(client, body, message):
+    found = client.post("/score", content=body, headers={"Content-Type": "application/json"})
+    assert (found.status_code, found.json()["error"]) == (422, message)
 
 
 def test_inspecting_a_file_tells_its_columns(client):
@@ -126,7 +140,8 @@ def test_a_wrong_file_is_refused_by_its_name(client, name, data, status, message
 
 def test_a_form_without_a_file_is_refused(client):
     assert client.post("/inspect").json()["error"] == "No file was sent."
-    assert client.post("/inspect", data={"file": "text"}).status_code == 400  # no file, one field
+    text = client.post("/inspect", data={"file": "text"})
+    assert (text.status_code, text.json()["error"]) == (422, "The field file holds no file.")
 
 
 def test_a_run_gives_what_the_command_line_gives(client, finished):
@@ -210,6 +225,7 @@ def test_files_of_several_kinds_make_one_run(client):
         ([("a.txt", "x")], {"translation": "a.txt", "folder": "/"}, 400, "no field 'folder'"),
         ([("a.txt", "x"), ("x/a.txt", "y")], {"translation": "a.txt"}, 422, "Two files are called"),
         ([], {"translation": "a.txt"}, 422, "No file was sent"),
+        ([("a.txt", "x")], {"translation": "a.txt", "unescape": "maybe"}, 422, "is on or off"),
     ],
 )  # fmt: skip
 def test_a_wrong_submission_is_refused_and_leaves_nothing(client, files, fields, status, message):

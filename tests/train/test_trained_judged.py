@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from mtgauge.errors import InputError, UsageError
 from mtgauge.train.judged import rows as judged
+from mtgauge.train.judged.coder import TextCoder
+from mtgauge.train.judged.files import load
 from mtgauge.train.loop.batching import bucketed, calibration, pearson_by_pair
+from mtgauge.train.settings import JudgedFiles
 
 HEADER = "lp\tsystem\tsid\tsource\treference\thypothesis\thuman\tn"
 
@@ -34,7 +37,7 @@ def test_missing_scores_are_refused_with_their_number(tmp_path: Path) -> None:
 
 def test_constant_scores_are_refused(tmp_path: Path) -> None:
     lines = [row(1), row(2), row(3, human=0.5, lp="fr-en"), row(4, human=0.5, lp="fr-en")]
-    with pytest.raises(InputError, match=r"fr-en has no two different scores: 2 of 0\.5"):
+    with pytest.raises(InputError, match=r"fr-en has no two different scores: all 2 are 0\.5"):
         judged.refuse_bad(judged.read([write(tmp_path / "a.tsv", *lines)]))
 
 
@@ -52,6 +55,38 @@ def test_unknown_languages_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not know a language of mi-en"):
         judged.refuse_bad(rows, ("de", "en"))
     assert len(judged.refuse_bad(rows, ())) == 3
+
+
+def test_a_pair_that_was_turned_round_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    german = "Die Katze schläft seit heute Morgen auf dem alten Sofa im Wohnzimmer."
+    english = "The cat has been sleeping on the old sofa in the living room since this morning."
+    lines = [f"{{}}\ts\t{i}\t{german} {i}\t{english} {i}\t{english}\t.{i}\t1" for i in range(9)]
+    good = write(tmp_path / "good.tsv", *(line.format("de-en") for line in lines))
+    judged.read([good])
+    assert not capsys.readouterr().err
+    turned = write(tmp_path / "turned.tsv", *(line.format("en-de") for line in lines))
+    judged.read([turned])
+    assert "turned en-de, all of it is the other way round" in capsys.readouterr().err
+    judged.read([good, turned], ["de-en"])
+    assert not capsys.readouterr().err
+    with pytest.raises(UsageError, match=r"--pairs fr-en: none of them is in good\.tsv"):
+        judged.read([good], ["fr-en"])
+
+
+def test_few_segments_to_choose_by_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train, many, few = (
+        write(tmp_path / f"{name}.tsv", *(row(i, f"{name} {i}", human=i % 7) for i in range(n)))
+        for name, n in (("train", 20), ("many", 100), ("few", 9))
+    )
+    coder = TextCoder(None, ("de", "en"))
+    load(JudgedFiles(train=[train], dev=[many], test=[few]), coder)
+    err = capsys.readouterr().err
+    assert "warning    de-en: 9 test segments are too few: r of fewer than 100 may be off" in err
+    assert "validation segments are" not in err
 
 
 def test_overlap_of_train_and_dev_is_refused_with_its_number(tmp_path: Path) -> None:

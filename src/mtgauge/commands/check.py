@@ -89,9 +89,12 @@ def run(args: argparse.Namespace) -> int:
     how = Comparing(not args.no_ci, args.seed, args.baseline if last is None else None)
     with Corpus.from_arguments(args.translations, args.source, args.references, args.doc) as corpus:
         kinds = _kinds(settings, corpus, args.lang)
+        names = tuple(corpus.systems)
+        judged = gate.judged_systems(names, how.base_of(names), last)
+        foreign = gate.look_at_languages(corpus, args.lang, judged) if args.lang else []
         result = _score(args, settings, corpus, how)
         found = flags.find(corpus, args.lang, kinds, unescape=args.unescape) if kinds else {}
-        decision = gate.decide(result, settings, found, last, args.baseline)
+        decision = gate.decide(result, settings, found, last, args.baseline, foreign)
         decision = gate.with_texts(decision, corpus, unescape=args.unescape)
     sys.stdout.write(terminal(decision, result))
     sys.stdout.flush()

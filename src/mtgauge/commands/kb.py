@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from mtgauge.commands.outputs import OutputFile
+from mtgauge.commands.outputs import OutputFile, OutputFolder
 from mtgauge.commands.parser import subcommand
 from mtgauge.commands.shared import warn_of_languages
 from mtgauge.data import readers
@@ -112,7 +112,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_texts(annotate)
     annotate.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="a file per side and system"
+        "-o",
+        "--out",
+        type=OutputFolder,
+        required=True,
+        metavar="FOLDER",
+        help="a file per side and system",
     )
 
 

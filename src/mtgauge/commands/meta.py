@@ -14,6 +14,7 @@ from mtgauge.commands.shared import (
     add_result_options,
     open_cache,
     running,
+    tell,
     use_encoder_options,
 )
 from mtgauge.data.output import write
@@ -116,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         found.plot(args.plot)
     for warning in found.warnings:
-        print(visible(f"warning: {warning}"), file=sys.stderr)
+        tell("warning", visible(warning))
     _warn_of_unserved(found)
     if not args.quiet:
         _say_what_did_nothing(args, found)
@@ -134,8 +135,7 @@ def _warn_of_unserved(found: Agreement) -> None:
             if one.unserved is not None:
                 reasons.setdefault((one.metric, one.unserved), []).append(item.lp)
     for (metric, reason), lps in reasons.items():
-        text = f"warning: {metric} has no scores for {', '.join(lps)}: {reason}"
-        print(visible(text), file=sys.stderr)
+        tell("warning", visible(f"{metric} has no scores for {', '.join(lps)}: {reason}"))
 
 
 def _say_what_did_nothing(args: argparse.Namespace, found: Agreement) -> None:

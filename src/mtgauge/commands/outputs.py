@@ -1,10 +1,11 @@
-"""Files that a command writes: looked at before it runs, so that hours are not lost at its end.
+"""What a command writes: looked at before it runs, so that hours are not lost at its end.
 
     add("--json", type=OutputFile, metavar="FILE", help=...)     in a command
+    add("--out", type=OutputFolder, metavar="DIR", help=...)     made where it is not there yet
     refuse_lost(args)                                            in cli.py, once arguments are read
 
-A file that the same run reads, one that two options name, a folder, and a place where nothing can
-be written are refused. `--out`, which may be a folder to go on in, is compared with inputs only.
+A file that the same run reads, one that two options name, a folder for a file or a file for a
+folder, and a place where nothing can be written are refused. A folder may be one to go on in.
 """
 
 from __future__ import annotations
@@ -25,15 +26,21 @@ class OutputFile(type(Path())):  # type: ignore[misc]
     """A path that is written, as argparse makes it."""
 
 
+class OutputFolder(type(Path())):  # type: ignore[misc]
+    """A folder that files are written into."""
+
+
 def refuse_lost(args: argparse.Namespace) -> None:
     """Refuse outputs that would cost an input or another output, or cannot be written."""
     given = vars(args)
     outputs = {name: path for name, path in given.items() if isinstance(path, OutputFile)}
     if given.get("plot") is not None and importlib.util.find_spec("matplotlib") is None:
         raise ResourceError("--plot needs matplotlib: pip install 'mtgauge[plot]'.")
-    cache = given.get("cache")
-    if cache is not None and cache.exists() and not cache.is_dir():
-        raise InputError("this is a file", file=cache, remedy="Name a folder for --cache.")
+    for name, path in given.items():
+        if isinstance(path, OutputFolder) and path.exists() and not path.is_dir():
+            raise InputError(
+                "this is a file", file=path, remedy=f"Name a folder for {_option(name)}."
+            )
     seen: dict[Path, str] = {}
     for name, path in outputs.items():
         _refuse_place(path, _option(name))

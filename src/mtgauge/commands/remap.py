@@ -22,13 +22,15 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from mtgauge.commands.outputs import OutputFolder
 from mtgauge.commands.parser import positive, subcommand
-from mtgauge.commands.shared import warn_of_languages
+from mtgauge.commands.shared import tell, warn_of_languages
 from mtgauge.data.alignment import SOURCE
 from mtgauge.data.checks import language_pair
 from mtgauge.encode.remap import align
@@ -40,6 +42,7 @@ from mtgauge.encode.remap.fitting import (
     learning_curve,
     read_parallel,
 )
+from mtgauge.stats.paired import too_few
 
 _FIT = """\
   mtgauge remap fit -s news.de -t news.en -l de-en --out de-en.remap
@@ -101,8 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     curve.add_argument("--judged", type=Path, metavar="DATA", help="judgements to correlate with")
     curve.add_argument("--plot", type=Path, metavar="DIR", help="draw the curve (extra plot)")
     curve.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for the fitted files"
-    )
+        "--out", type=OutputFolder, required=True, metavar="DIR",
+        help="folder for the fitted files",
+    )  # fmt: skip
     info = subcommand(
         actions, "info", "what a remap file is for", "  mtgauge remap info de-en.remap"
     )
@@ -119,6 +123,7 @@ def run_fit(args: argparse.Namespace) -> int:
     sources, targets = read_parallel(args.source, args.target, args.pairs)
     warn_of_languages(plan.lang, {SOURCE: sources, "the translations": targets})
     fitted = fit_remaps(plan, sources, targets, args.method)
+    _warn_of_few([one.remap for one in fitted], args.unit)
     for method, (remap, before, after) in zip(args.method, fitted, strict=True):
         out = args.out if len(args.method) == 1 else args.out / method / f"{plan.lang}.remap"
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +133,14 @@ def run_fit(args: argparse.Namespace) -> int:
         pairs = f"{remap.facts.pairs} {args.unit} pairs of {len(sources)} sentence pairs"
         print(f"{out}: {pairs}, {time.perf_counter() - start:.1f} s", file=sys.stderr)
     return 0
+
+
+def _warn_of_few(fitted: Sequence[remaps.Remap], unit: str) -> None:
+    """A matrix of fewer pairs than dimensions matches these pairs, whatever they are."""
+    matrices = [remap for remap in fitted if remap.projection is not None]
+    if matrices and (n := matrices[0].facts.pairs) < (dim := matrices[0].dim):
+        few = too_few(n, f"{unit} pair")
+        tell("warning", f"{few} for {dim} dimensions: found_after says nothing. Give more text.")
 
 
 def run_info(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtgauge import registry
-from mtgauge.commands.outputs import OutputFile
+from mtgauge.commands.outputs import OutputFile, OutputFolder
 from mtgauge.data import checks, foreign, testsets
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.output import cache_folder, write
@@ -218,7 +218,9 @@ def brought(args: argparse.Namespace, corpus: Corpus) -> list[foreign.Foreign]:
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     """Options of every command that may run an encoder."""
     group = parser.add_argument_group("encoders")
-    group.add_argument("--cache", type=Path, metavar="DIR", help="keep vectors between runs here")
+    group.add_argument(
+        "--cache", type=OutputFolder, metavar="DIR", help="keep vectors between runs here"
+    )
     group.add_argument(
         "--device", default="auto", help="auto (default), cpu, cuda or mps; for hub models"
     )

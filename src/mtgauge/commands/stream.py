@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mtgauge.commands.flags import read
-from mtgauge.commands.outputs import OutputFile
+from mtgauge.commands.outputs import OutputFile, OutputFolder
 from mtgauge.commands.shared import (
     add_run_options,
     running,
@@ -48,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "-m", "--metrics", nargs="+", default=[], metavar="METRIC", help="one new column per metric"
     )
-    add("-o", "--out", type=Path, metavar="DIR", help="folder of shards (default: standard output)")
+    add(
+        "-o", "--out", type=OutputFolder, metavar="DIR",
+        help="folder of shards (default: standard output)",
+    )  # fmt: skip
     add("-l", "--lang", metavar="PAIR", help="language pair, such as de-en")
     add("--source-column", dest="source", default="source", metavar="NAME", help="(%(default)s)")
     add("--target-column", dest="target", default="target", metavar="NAME", help="(%(default)s)")

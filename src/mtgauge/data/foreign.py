@@ -67,6 +67,8 @@ class Foreign:
 
 def given(scores: Mapping[str, Any], systems: Sequence[str]) -> list[Foreign]:
     """From Python: {metric: {system: [one score per segment]}}."""
+    if not isinstance(scores, Mapping):
+        raise UsageError("scores is {metric: {system: [one score per segment]}}.")
     found = []
     for name, by_system in scores.items():
         label = f"scores[{name!r}]"

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from mtgauge.data.alignment import REFERENCES, SOURCE, Together
 from mtgauge.data.checks import LINE_SEPARATORS, in_script, is_blank
 from mtgauge.data.codes import Language, LanguagePair
+from mtgauge.data.judgements import Judgements
 from mtgauge.data.scripts import Scripts
 
 _SEPARATOR = re.compile(f"[{LINE_SEPARATORS}]")
@@ -137,12 +138,18 @@ class Watch:
                 firsts = [row[0] for row in references[:fresh] if row]
                 self.sides.setdefault(REFERENCES, Side()).look(firsts)
         if self._pair is not None:
-            self.identify(systems)
-            if sources is not None:
-                self.identify({SOURCE: sources})
-            if references is not None:
-                self.identify({REFERENCES: [row[0] for row in references if row]})
+            self.look_at_languages(systems, sources, references)
         self.seen += len(next(iter(systems.values()), ()))
+
+    def look_at_languages(
+        self,
+        systems: Mapping[str, Sequence[str]],
+        sources: Sequence[str] | None,
+        references: Sequence[tuple[str, ...]] | None,
+    ) -> None:
+        """Nothing of `look` but this."""
+        firsts = [row[0] for row in references or () if row]
+        self.identify({**systems, SOURCE: sources or (), REFERENCES: firsts})
 
     def identify(self, sides: Mapping[str, Sequence[str]]) -> None:
         """Ask for the language of some lines of each side, spread over the chunk."""
@@ -158,6 +165,11 @@ class Watch:
     def _expected(self, name: str) -> Language:
         assert self._pair is not None
         return self._pair.source if name == SOURCE else self._pair.target
+
+    def foreign_lines(self, name: str) -> tuple[int, int]:
+        """How many lines of a side are in another language, and how many were looked at."""
+        counter = self.languages(name)
+        return counter.total() - counter[""], counter.total()
 
     def languages(self, name: str) -> Counter[str]:
         """The languages that lines of a side are in; "": as expected."""
@@ -182,8 +194,8 @@ class Watch:
 
     def notes(self, system: str) -> dict[str, int]:
         """Counts of one system that are not zero, for the JSON."""
-        seen = self.languages(system)
-        counts = {**self.counts.get(system, {}), "language": seen.total() - seen[""]}
+        foreign, _ = self.foreign_lines(system)
+        counts = {**self.counts.get(system, {}), "language": foreign}
         return {key: n for key, n in counts.items() if n}
 
     def messages(self, *, unescaped: bool = False) -> list[str]:
@@ -206,15 +218,14 @@ class Watch:
         """Sides of which a large share is in another language than was said."""
         lines, mostly = [], {}
         for name in self.asked:
-            counter = self.languages(name)
-            foreign = counter.total() - counter[""]
-            if not foreign or foreign < _MUCH * counter.total():
+            foreign, seen = self.foreign_lines(name)
+            if not foreign or foreign < _MUCH * seen:
                 continue
+            counter = self.languages(name)
             mostly[name] = max((code for code in counter if code), key=lambda code: counter[code])
             lines.append(
-                f"{name}: {foreign / counter.total():.0%} of the {counter.total()} lines looked at "
-                f"are not in {self._expected(name)}, but mostly in {mostly[name]}. Check the file, "
-                "and -l."
+                f"{name}: {foreign / seen:.0%} of the {seen} lines looked at are not in "
+                f"{self._expected(name)}, but mostly in {mostly[name]}. Check the file, and -l."
             )
         return lines + self._exchanged(mostly)
 
@@ -263,6 +274,17 @@ def in_other_languages(
     watch = Watch(lang, stranger)
     watch.identify(sides)
     return watch.in_other_languages()
+
+
+def judged_in_other_languages(
+    item: Judgements, stranger: Callable[[Sequence[str], Language], Strangers]
+) -> list[str]:
+    """Sides that are in another language than the pair of the judgements says."""
+    refs = None if item.references is None else [row[0] for row in item.references if row]
+    sides = {"the translations": item.hypotheses, SOURCE: item.sources, REFERENCES: refs}
+    there = {name: texts for name, texts in sides.items() if texts}
+    told = in_other_languages(item.lp, there, stranger)
+    return [f"{item.data} {item.lp}, {text}" for text in told]
 
 
 def _overlong(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mtgauge.arguments import refuse_other
 from mtgauge.engine.contrast import Counted, Phrase
 from mtgauge.engine.result import Result
 from mtgauge.engine.slices import Slices
@@ -52,6 +53,7 @@ class Comparison:
 
 def compare(result: Result, first: str | None = None, second: str | None = None) -> Comparison:
     """Two systems of a result; without names the baseline and the best of the others."""
+    refuse_other("result", result, Result)
     if len(result.systems) < 2:
         raise UsageError("There is one system only: a comparison needs two.")
     usual = shown_pair(result)[::-1]

@@ -12,6 +12,10 @@ where there is one only, or where a stored run is the baseline.
   scores' own table. Where there is no test (fewer than six segments, `--no-ci`) the drop decides.
 - `fail-on NAME=N`: closed if more than N segments have the warning.
 
+No limit means much where most of a text is in another language than the pair says: such a source,
+reference or baseline is refused, such a system closes the gate unless `fail-on wrong-language=N`
+allows as much.
+
 A stored run (`against`) must have the same signatures, segments, source and references. Its texts
 are gone, so the test is one of segment scores: only for metrics whose system score is their mean,
 which is seen from the numbers themselves.
@@ -20,23 +24,29 @@ which is seen from the numbers themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
 from mtgauge.data.corpus import Corpus
 from mtgauge.data.foreign import Foreign
+from mtgauge.data.watch import Watch
 from mtgauge.engine import foreign
 from mtgauge.engine.flags import Flags
 from mtgauge.engine.limits import WARNINGS, Allowed, GateSettings
 from mtgauge.engine.places import SHARD
 from mtgauge.engine.result import MetricResult, Result, SystemScore
-from mtgauge.errors import LanguageError, UsageError
+from mtgauge.errors import InputError, LanguageError, UsageError
 from mtgauge.signature import differences
 from mtgauge.stats.paired import ALPHA, FEWEST, ROUNDING, p_randomisation
+from mtgauge.text.untranslated import ask_strangers
 
 _WORST = 10  # segments of a check
+_LANGUAGE = "wrong-language"
+_HALF = Allowed(0.5, is_share=True)
+_CHUNKS = 4  # whose languages are looked at
 
 
 @dataclass(frozen=True)
@@ -139,13 +149,13 @@ def decide(
     flags: Mapping[str, Sequence[Flags]],
     last: Result | None = None,
     baseline: str | None = None,
+    foreign: Sequence[Flagged] = (),
 ) -> Decision:
-    """All checks of a run; `last` is a stored run, `baseline` a system of it."""
-    judged = [
-        name
-        for name in result.systems
-        if last is not None or len(result.systems) == 1 or name != result.baseline
-    ]
+    """All checks of a run; `last` is a stored run, `baseline` a system of it.
+
+    `foreign` is what `look_at_languages` found; a limit on the warning may allow it.
+    """
+    judged = judged_systems(result.systems, result.baseline, last)
     if settings.max_drop and last is None and len(result.systems) == 1:
         raise UsageError(
             "max-drop compares with a baseline: give its translations first (-t OLD NEW), or a "
@@ -163,7 +173,33 @@ def decide(
             )
         for warning, allowed in (settings.fail_on or {}).items():
             checks.append(_flagged(warning, name, allowed, flags[name]))
+    said = (settings.fail_on or {}).get(_LANGUAGE, _HALF)
+    told = {check.system for check in checks if check.what == _LANGUAGE and check.closed}
+    for check in foreign:
+        if check.system not in told and check.number > said.of(check.segments):
+            checks.append(check)
     return Decision(tuple(checks))
+
+
+def judged_systems(names: Sequence[str], baseline: str, last: Result | None) -> list[str]:
+    """All but the baseline, where it is one of them and not the only one."""
+    return [name for name in names if last is not None or len(names) == 1 or name != baseline]
+
+
+def look_at_languages(corpus: Corpus, lang: str, judged: Collection[str]) -> list[Flagged]:
+    """Checks that judged systems do not pass, since most of them is in another language.
+
+    Where most of the source, the references or the baseline is, nothing can be judged.
+    """
+    watch = Watch(lang, ask_strangers)
+    for chunk in islice(corpus.chunks(SHARD), _CHUNKS):
+        watch.look_at_languages(chunk.systems, chunk.sources, chunk.references)
+    found = {
+        name: Flagged(_LANGUAGE, name, _HALF, *watch.foreign_lines(name)) for name in watch.asked
+    }
+    if any(check.closed for name, check in found.items() if name not in judged):
+        raise InputError(f"nothing was judged: {' '.join(watch.in_other_languages())}")
+    return [found[name] for name in judged if name in found and found[name].closed]
 
 
 def _below(metric: MetricResult, name: str, limit: float) -> Below:

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from mtgauge import registry
+from mtgauge.arguments import SPECS, refuse_no_choice, refuse_no_list
 from mtgauge.data import checks, foreign
 from mtgauge.data.codes import Language
 from mtgauge.data.corpus import Chunk, Corpus
@@ -30,11 +31,11 @@ from mtgauge.engine.result import MetricResult, Result, SystemScore
 from mtgauge.engine.slices import by_segments
 from mtgauge.engine.summary import Comparing, summarise
 from mtgauge.engine.trust import known
-from mtgauge.errors import InputError, UsageError
+from mtgauge.errors import InputError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
-from mtgauge.stats.paired import FEWEST
+from mtgauge.stats.paired import FEWEST, too_few
 from mtgauge.text.untranslated import ask_strangers
 
 Empty = Literal["worst", "skip", "error"]
@@ -119,10 +120,8 @@ def score_corpus(
     if lang is not None:
         lang = checks.language_pair(lang)
     refuse_names(brought, specs, lower)
-    if isinstance(specs, str) or not (specs or brought):
-        raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
-    if empty not in ("worst", "skip", "error"):
-        raise UsageError(f"empty={empty!r} is not one of worst, skip, error.")
+    refuse_no_list(specs, "metrics", SPECS, filled=not brought)
+    refuse_no_choice("empty", empty, ("worst", "skip", "error"))
     facts = ({} if empty == "worst" else {"empty": empty}) | (UNESCAPED if unescape else {})
     metrics, unserved = serve(
         specs,
@@ -196,7 +195,7 @@ def score_corpus(
         result = beside.meanwhile(result)
     warnings = tuple(watch.messages(unescaped=unescape))
     if how.ci and 0 < distinct < FEWEST:
-        few = _too_few(distinct, "document")
+        few = too_few(distinct, "document")
         warnings += (f"{few} for intervals: {FEWEST} or more are wanted.",)
     return replace(result, warnings=warnings, checks={name: watch.notes(name) for name in names})
 
@@ -205,11 +204,7 @@ def _untested(names: Sequence[str], how: Comparing, units: int, what: str) -> st
     """Why systems were not tested against each other, where they might have been."""
     if len(names) < 2 or not how.ci or units >= FEWEST:
         return None
-    return f"{_too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
-
-
-def _too_few(units: int, what: str) -> str:
-    return f"1 {what} is too few" if units == 1 else f"{units} {what}s are too few"
+    return f"{too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:

@@ -29,6 +29,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from mtgauge.arguments import refuse_no_choice, refuse_no_count
 from mtgauge.data.segments import Segments
 from mtgauge.encode.load import forget_texts
 from mtgauge.engine.cache import Question, RowCache
@@ -56,10 +57,9 @@ class Where:
     address: str | None = None  # of a running Ray cluster; None: one is started here
 
     def __post_init__(self) -> None:
-        if self.engine not in ("local", "ray"):
-            raise UsageError(f"engine={self.engine!r} is not one of local, ray.")
-        if self.workers is not None and (isinstance(self.workers, bool) or self.workers < 1):
-            raise UsageError(f"workers={self.workers!r} is not a whole number of 1 or more.")
+        refuse_no_choice("engine", self.engine, ("local", "ray"))
+        if self.workers is not None:
+            refuse_no_count("workers", self.workers, 1)
         most = max(16, 4 * (os.cpu_count() or 1))
         if self.engine == "local" and (self.workers or 1) > most:
             raise UsageError(

@@ -48,7 +48,8 @@ class ProcessWorker:
 
     def ask(self, question: Message) -> Message:
         process = self._process
-        assert process is not None
+        if process is None:  # by another thread, before this one came to ask
+            raise Died("it was stopped")
         assert process.stdin is not None
         assert process.stdout is not None
         try:

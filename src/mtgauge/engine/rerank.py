@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from mtgauge import registry
+from mtgauge.arguments import SPECS, refuse_no_list
 from mtgauge.data import checks, columns
 from mtgauge.data.alignment import SOURCE
 from mtgauge.data.segments import Segments
@@ -121,8 +122,8 @@ def rerank(
         lang = checks.language_pair(lang)
     groups = _checked(candidates)
     given = None if sources is None else _sources(sources, len(groups))
-    if isinstance(metrics, str) or isinstance(mbr, str):
-        raise UsageError('metrics and mbr are lists of specs, for example ["xmoverscore"].')
+    refuse_no_list(metrics, "metrics", SPECS)
+    refuse_no_list(mbr, "mbr", SPECS)
     if not metrics and not mbr:
         raise UsageError("By what? Name a metric (-m) or a metric for minimum Bayes risk (--mbr).")
     share = _weights(weights, len(metrics) + len(mbr))

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from mtgauge._version import __version__
+from mtgauge.arguments import refuse_no_choice
 from mtgauge.data.corpus import Chunk
 from mtgauge.engine.contrast import Contrast
 from mtgauge.engine.flags import Flags
@@ -196,8 +197,7 @@ class Result(Mapping[str, MetricResult]):
 
     def to_pandas(self, level: Literal["system", "segment"] = "segment") -> Any:
         """A data frame with one row per metric and system, or per segment, system and metric."""
-        if level not in ("system", "segment"):
-            raise UsageError(f"level={level!r} is not one of system, segment.")
+        refuse_no_choice("level", level, ("system", "segment"))
         if level == "system":
             return data_frame(
                 {"metric": spec, "system": name, **_system_row(system)}

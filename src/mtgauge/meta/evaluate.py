@@ -25,7 +25,7 @@ from mtgauge.meta.scoring import Level, Scores
 from mtgauge.stats import correlation, correlation_bootstrap
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
 from mtgauge.stats.correlation import FloatArray, IntArray
-from mtgauge.stats.paired import FEWEST
+from mtgauge.stats.paired import FEWEST, too_few
 
 
 def evaluate(
@@ -95,7 +95,7 @@ def _served(
         values, samples = drawn.of(j)
         n = int(mask.sum())
         if resamples and 3 <= n < FEWEST:
-            named = [*named, f"{n} points are too few for an interval"]
+            named = [*named, f"{too_few(n, 'point')} for an interval"]
         agreed = _accuracies(judgements, item, column, human, level)
         sizes = {name: found.pairs for name, found in agreed.items()}
         values |= {name: found.value for name, found in agreed.items()}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from mtgauge import registry
+from mtgauge.arguments import SPECS, refuse_no_count, refuse_no_list
 from mtgauge.data import checks, judged_files
 from mtgauge.data.alignment import SOURCE
 from mtgauge.data.corpus import Corpus
@@ -49,8 +50,8 @@ def human_translations(
     `translations` are other good ones: they are the hypotheses then, and the references references.
     """
     pair = None if lang is None else checks.language_pair(lang)
-    if limit is not None and limit < 1:
-        raise UsageError("--limit must be positive.")
+    if limit is not None:
+        refuse_no_count("limit", limit, 1)
     if translations is not None:
         if sources is None or references is None or data:
             raise UsageError("-t goes with -s SRC and -r REF.")
@@ -198,8 +199,7 @@ def run_robust(
 
 
 def _check_metrics(metrics: Sequence[str]) -> None:
-    if isinstance(metrics, str) or not metrics:
-        raise UsageError('metrics is a list of specs, for example ["xmoverscore", "cosine"].')
+    refuse_no_list(metrics, "metrics", SPECS, filled=True)
     check_device(registry.load(spec) for spec in metrics)
 
 

@@ -18,12 +18,18 @@ import numpy as np
 
 from mtgauge import registry
 from mtgauge._version import __version__
+from mtgauge.arguments import (
+    FILES,
+    SPECS,
+    refuse_no_choice,
+    refuse_no_count,
+    refuse_no_list,
+)
 from mtgauge.data import checks, columns, judged_files, mtme, scores
-from mtgauge.data.alignment import REFERENCES, SOURCE
 from mtgauge.data.codes import usual
 from mtgauge.data.judged_tables import read_system_human
 from mtgauge.data.judgements import Judgements
-from mtgauge.data.watch import in_other_languages
+from mtgauge.data.watch import judged_in_other_languages
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.ready import check_device
@@ -62,19 +68,16 @@ class Plan:
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        if isinstance(self.metrics, str):
-            raise UsageError('metrics is a list of specs, for example ["bleu", "chrf:beta=3"].')
+        refuse_no_list(self.metrics or (), "metrics", SPECS)
         for name, allowed in (("level", Level), ("by", slices.By), ("test", Test)):
             value = getattr(self, name)
-            if value is not None and value not in get_args(allowed):
-                options = ", ".join(get_args(allowed))
-                raise UsageError(f"{name}={value!r} is not one of {options}.")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"seed={self.seed!r} is not a whole number of 0 or more.")
+            if value is not None:
+                refuse_no_choice(name, value, get_args(allowed))
+        refuse_no_count("seed", self.seed, 0)
         if self.surface and not self.experiment:
             raise UsageError("--surface selects from the metrics of an --experiment.")
-        if self.limit is not None and self.limit < 1:
-            raise UsageError("--limit must be positive.")
+        if self.limit is not None:
+            refuse_no_count("limit", self.limit, 1)
 
 
 @dataclass
@@ -180,6 +183,9 @@ def gather(
     `human` is a file of system-level scores, or {language pair: {system: score}}.
     """
     items = listed(data)
+    refuse_no_list(score_files, "scores", FILES)
+    if not isinstance(human, str | Path | Mapping | None):
+        raise UsageError("human is a file, or {language pair: {system: score}}.")
     pairs = [lang] if isinstance(lang, str) else list(lang or ())
     wanted = [checks.language_pair(pair) for pair in pairs]
     people = read_system_human(human) if isinstance(human, str | Path) else human
@@ -344,17 +350,8 @@ def _score(
                 found.taught[spec] = metric.training
         found.scored.append((item, its_scores))
         if metrics:
-            found.warnings += _foreign(item)
+            found.warnings += judged_in_other_languages(item, ask_strangers)
     refuse_nothing_served(scores for _, scores in found.scored)
-
-
-def _foreign(item: Judgements) -> list[str]:
-    """Sides that are in another language than the pair of the judgements says."""
-    refs = None if item.references is None else [row[0] for row in item.references if row]
-    sides = {"the translations": item.hypotheses, SOURCE: item.sources, REFERENCES: refs}
-    there = {name: texts for name, texts in sides.items() if texts}
-    told = in_other_languages(item.lp, there, ask_strangers)
-    return [f"{item.data} {item.lp}, {text}" for text in told]
 
 
 def _parts(found: Findings, plan: Plan) -> Iterator[tuple[Judgements, list[Scores]]]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
+from mtgauge.arguments import refuse_no_choice, refuse_other
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
@@ -29,7 +30,7 @@ from mtgauge.meta.significance import Test
 from mtgauge.meta.slices import By
 from mtgauge.report import agreement
 from mtgauge.report import probe as probe_text
-from mtgauge.report.writers import json_text
+from mtgauge.report.writers import FORMATS, json_text
 from mtgauge.stats.bootstrap import SEED
 
 R = TypeVar("R", Probe, Robust)
@@ -40,6 +41,7 @@ class Agreement(study.Findings):
 
     def render(self, format: str = "table", *, matrix: bool = False) -> str:
         """Text in one of `writers.FORMATS`; `matrix` adds the p-values of all comparisons."""
+        refuse_no_choice("format", format, FORMATS)
         return agreement.render(self, format, matrix=matrix)
 
     def __str__(self) -> str:
@@ -87,6 +89,8 @@ def meta(
     score that need a model, evenly spread. `cache` names a folder that keeps scores between runs,
     `place` is where segments are scored (`mtgauge.engine.places`), this process by default.
     """
+    if experiment is not None:
+        refuse_other("experiment", experiment, str)
     if level is None and experiment is not None:
         level = tables.experiment(experiment)[0].level
     if human is not None and level == "segment":
@@ -132,6 +136,7 @@ class _Probed(Generic[R]):
 
     def render(self, format: str = "table") -> str:
         """Text in one of `writers.FORMATS`."""
+        refuse_no_choice("format", format, FORMATS)
         return json_text(self.to_dict()) if format == "json" else self.table(format)
 
     def table(self, format: str) -> str:
@@ -236,6 +241,8 @@ def probe(
         unescape=unescape,
         limit=limit,
     )
+    if not isinstance(worse, Mapping | None):
+        raise UsageError("worse is {name: [one per segment]}.")
     cut = {name: list(own)[:limit] for name, own in (worse or {}).items()}
     with _opened(cache) as store:
         how: dict[str, Any] = {"worse": cut, "seed": seed, "cache": store, "progress": progress}

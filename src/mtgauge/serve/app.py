@@ -76,8 +76,22 @@ def _tell_http(request: Request, error: Exception) -> Response:
 def _tell_shape(request: Request, error: Exception) -> Response:
     """What is wrong with a request's fields, without repeating what was sent."""
     assert isinstance(error, RequestValidationError)
-    told = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()]
-    return _answer(request, 422, "; ".join(told[:3]))
+    told = dict.fromkeys(map(_fault_of_field, error.errors()))  # of one field there may be several
+    return _answer(request, 422, " ".join([*told][:3]))
+
+
+def _fault_of_field(fault: dict[str, Any]) -> str:
+    kind, place = fault["type"], fault["loc"]
+    if kind == "json_invalid":
+        return f"The body is no JSON: see character {place[-1]}."
+    if len(place) < 2:
+        return "The body must be a JSON object with fields."
+    name = str(place[1])
+    if name not in rest.Texts.model_fields:
+        return f"There is no field {name!r}: see /docs."
+    if kind == "missing":
+        return f"The field {name} is missing."
+    return f"The field {name} has a wrong type: {rest.Texts.model_fields[name].description}."
 
 
 def _answer(request: Request, status: int, message: str) -> Response:

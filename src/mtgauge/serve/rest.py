@@ -103,7 +103,7 @@ async def inspect(request: Request) -> dict[str, Any]:
     state = state_of(request)
     name, folder = state.store.new_folder()
     try:
-        async with request.form(max_files=1, max_fields=0) as form:
+        async with request.form(max_files=1, max_fields=1) as form:
             saved = await run_in_threadpool(uploads.save, form, folder)
         asked = {
             "input": str(folder),

@@ -32,6 +32,7 @@ FIELDS = {
     "unescape": "on: undo HTML escapes",
     "title": "what lists call the run",
 }
+_ON, _OFF = ("on", "true", "1", "yes"), ("off", "false", "0", "no")
 SEVERAL = ("file", "translation", "reference", "metric")
 
 
@@ -77,7 +78,7 @@ def read(form: FormData, names: dict[str, str], catalogue: Catalogue, run_id: st
         references=[_upload(text, names) for text in _texts(form, "reference")],
         lang=None if lang is None else checks.language_pair(lang),
         baseline=_one(form, "baseline"),
-        unescape=_one(form, "unescape") in ("on", "true", "1"),
+        unescape=_switch(form, "unescape"),
     )
 
 
@@ -103,3 +104,10 @@ def _one(form: FormData, field: str) -> str | None:
     if len(values) > 1:
         raise Refusal(422, f"The field {field} is given twice.")
     return values[0] if values else None
+
+
+def _switch(form: FormData, field: str) -> bool:
+    given = (_one(form, field) or "off").lower()
+    if given not in (*_ON, *_OFF):
+        raise Refusal(422, f"The field {field} is on or off, not {given!r}.")
+    return given in _ON

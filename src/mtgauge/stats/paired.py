@@ -60,6 +60,11 @@ class Pairwise:
         return [int(x) + 1 for x in (better & (self.adjusted < ALPHA)).sum(axis=0)]
 
 
+def too_few(units: int, what: str) -> str:
+    """How a message begins that says so; `what` is one of them."""
+    return f"1 {what} is too few" if units == 1 else f"{units} {what}s are too few"
+
+
 def compare_all(
     metrics: Sequence[Metric],
     rows: Sequence[FloatArray],

@@ -7,3 +7,8 @@ import sys
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """Said however quiet a training is."""
+    say(f"warning    {text}")

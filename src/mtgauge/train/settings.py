@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from mtgauge.arguments import FILES, refuse_no_list
 from mtgauge.errors import UsageError
 
 HeadName = Literal["bilstm", "bilstm-attention", "esim", "ruse"]
@@ -73,6 +74,8 @@ class JudgedFiles:
     cut: Annotated[float, "cut z-scores at plus and minus X; 0: not at all"] = 3.0
 
     def check(self) -> None:
+        for name in ("train", "dev", "test"):
+            refuse_no_list(getattr(self, name), name, FILES)
         if not self.cut >= 0:
             raise UsageError(f"--cut {self.cut:g}: must be 0 or more.")
         if self.packed is not None:

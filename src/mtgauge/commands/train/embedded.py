@@ -22,6 +22,7 @@ import argparse
 from pathlib import Path
 
 from mtgauge.commands.flags import add, read
+from mtgauge.commands.outputs import OutputFolder
 from mtgauge.train.onnx.card import read_facts
 from mtgauge.train.settings import (
     CorpusPreparation,
@@ -58,7 +59,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
         add(parser, CorpusPreparation, "cap", metavar="ORIGIN=N")
     elif name == "export":
         add(parser, StudentRun, "corpus")
-        _path(parser, "out", "folder for the model")
+        parser.add_argument("--out", type=OutputFolder, required=True, metavar="PATH",
+                            help="folder for the model")  # fmt: skip
         _path(parser, "weights", "safetensors to export")
         parser.add_argument(
             "--kind", choices=("encoder", "fluency"), required=True, help="what the weights are of"

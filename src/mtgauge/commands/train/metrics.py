@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from mtgauge.commands.flags import add, read
+from mtgauge.commands.outputs import OutputFolder
 from mtgauge.train.onnx.card import read_facts
 from mtgauge.train.settings import (
     HEADS,
@@ -56,7 +57,8 @@ def add_stage(name: str, parser: argparse.ArgumentParser) -> None:
             "sample_limit", "slips", "faults", "encoder", "device", "out")  # fmt: skip
         return
     what = "file for the packed data" if name == "pack" else "folder for the model"
-    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help=what)
+    kind = Path if name == "pack" else OutputFolder
+    parser.add_argument("--out", type=kind, required=True, metavar="PATH", help=what)
     data = parser.add_argument_group("data")
     add(data, JudgedFiles, "train", "dev", "test", "dev_share", "dev_most", "split_seed", "pairs",
         "drop_overlap", "any_language", "limit", "equal_weights", "cut")  # fmt: skip

@@ -20,12 +20,15 @@ import numpy as np
 
 from mtgauge.data.checks import language_pair
 from mtgauge.errors import UsageError
+from mtgauge.stats.paired import too_few
 from mtgauge.train.judged import packed, rows
 from mtgauge.train.judged.coder import TextCoder, read_coder
 from mtgauge.train.judged.codes import Coded, code
 from mtgauge.train.judged.rows import Rows
-from mtgauge.train.progress import say
+from mtgauge.train.progress import say, warn
 from mtgauge.train.settings import JudgedFiles
+
+ENOUGH = 100  # segments of a pair: r has a standard error of .1 then
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,20 @@ def load(files: JudgedFiles, coder: TextCoder, quiet: bool = False) -> TrainingD
         data = TrainingData(train, dev, tests[0] if tests else None, _facts(files, train, dev))
     if files.limit is not None:
         data = _limited(data, files.limit, files.split_seed)
+    _warn_of_few(data)
     if not quiet:
         say(f"{len(data.train)} segments to train on, {len(data.dev)} to validate")
     return data
+
+
+def _warn_of_few(data: TrainingData) -> None:
+    for part, held in (("validation", data.dev), ("test", data.test)):
+        for lp, n in () if held is None else _counted(held).items():
+            if n < ENOUGH:
+                warn(
+                    f"{lp}: {too_few(n, f'{part} segment')}: r of fewer than {ENOUGH} may be off "
+                    "by .2 by chance alone."
+                )
 
 
 def pack_files(files: JudgedFiles, encoder: str, out: Path, quiet: bool = False) -> None:
@@ -71,15 +85,10 @@ def _limited(data: TrainingData, limit: int, seed: int) -> TrainingData:
 
 def _read(files: JudgedFiles, languages: tuple[str, ...]) -> tuple[Rows, Rows, Rows | None]:
     known = () if files.any_language else languages
+    wanted = [language_pair(pair) for pair in files.pairs]
 
     def read(paths: Sequence[str | Path]) -> Rows:
-        found = rows.read(paths)
-        if files.pairs:
-            wanted = {language_pair(pair) for pair in files.pairs}
-            found = found.take([i for i, lp in enumerate(found.lps) if lp in wanted])
-            if not len(found):
-                names = ", ".join(Path(path).name for path in paths)
-                raise UsageError(f"--pairs {' '.join(files.pairs)}: none of them is in {names}.")
+        found = rows.read(paths, wanted)
         checked = rows.refuse_bad(found, known, files.cut)
         return rows.equally_weighted(checked) if files.equal_weights else checked
 

@@ -31,7 +31,10 @@ from numpy.typing import NDArray
 
 from mtgauge.data import judged_files, judgements
 from mtgauge.data.codes import bases
+from mtgauge.data.watch import judged_in_other_languages
 from mtgauge.errors import InputError, UsageError
+from mtgauge.text.untranslated import ask_strangers
+from mtgauge.train.progress import warn
 
 LIMIT = 3.0
 JUDGES = 15  # behind a score whose file does not say how many
@@ -68,11 +71,18 @@ class Rows:
         return [getattr(self, field.name) for field in fields(self)]
 
 
-def read(paths: Sequence[str | Path]) -> Rows:
-    """All judged segments of the files, HTML escapes undone."""
+def read(paths: Sequence[str | Path], pairs: Sequence[str] = ()) -> Rows:
+    """All judged segments of the files, or those of some pairs, HTML escapes undone.
+
+    Sides that are in another language than their pair says are warned of.
+    """
     parts: list[Rows] = []
     for path in map(Path, paths):
         for table in judged_files.read(path):
+            if pairs and table.lp not in pairs:
+                continue
+            for warning in judged_in_other_languages(table, ask_strangers):
+                warn(warning)
             n = len(table)
             if table.hypotheses is None:
                 raise InputError("the file has scores but no texts", file=path)
@@ -91,6 +101,9 @@ def read(paths: Sequence[str | Path]) -> Rows:
                     np.full(n, np.nan) if table.raw is None else table.raw,
                 )
             )
+    if not parts and pairs and paths:
+        names = ", ".join(Path(path).name for path in paths)
+        raise UsageError(f"--pairs {' '.join(pairs)}: none of them is in {names}.")
     if not parts:
         raise UsageError("No judged segments: name at least one file.")
     return concatenate(parts)
@@ -192,7 +205,9 @@ def refuse_constant(rows: Rows, *, by_file: bool = False, part: str = "") -> Non
     for (file, lp), scores in seen.items():
         if len(set(scores)) < 2 and (by_file or len(scores) > 1):
             raise InputError(
-                f"{lp} has no two different scores{part}: {len(scores)} of {scores[0]:g}",
+                f"{lp} has no two different scores{part}: "
+                + (f"all {len(scores)} are" if scores[1:] else "its only one is")
+                + f" {scores[0]:g}",
                 file=file or None,
                 remedy="Is column human the right one? Take the pair out, or give more of it.",
             )

@@ -20,14 +20,18 @@ from typing import Any
 import numpy as np
 
 from mtgauge import registry
+from mtgauge.arguments import FILES, refuse_no_list
 from mtgauge.data import judged_files
 from mtgauge.data.judgements import Judgements
 from mtgauge.data.segments import Segments
+from mtgauge.data.watch import judged_in_other_languages
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Metric, Task
 from mtgauge.metrics.blend import Blend
 from mtgauge.stats.correlation import pearson
+from mtgauge.text.untranslated import ask_strangers
+from mtgauge.train.progress import warn
 
 Judged = tuple[Segments, Sequence[float] | FloatArray]
 
@@ -60,6 +64,8 @@ def blend(
     equal: bool = False,
 ) -> FittedBlend:
     """The blend that fits `train` best, and how it agrees with `test`."""
+    refuse_no_list(train, "train", FILES)
+    refuse_no_list(test, "test", FILES)
     if not equal:
         _solver()  # before hours of scoring
     judged = [(table.segments(unescape=True), table.human) for table in _read(train, pairs)]
@@ -80,6 +86,8 @@ def _read(files: Sequence[str | Path], pairs: Sequence[str]) -> list[Judgements]
     for path in files:
         for table in judged_files.read(path):
             if not pairs or table.lp in pairs:
+                for warning in judged_in_other_languages(table, ask_strangers):
+                    warn(warning)
                 found.append(table.take(np.flatnonzero(~np.isnan(table.human))))
     if not found:
         wanted = " ".join(pairs) or "any language pair"

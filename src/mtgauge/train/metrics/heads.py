@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from mtgauge.arguments import refuse_other
 from mtgauge.data.seal import sha256_of
 from mtgauge.encode import load_encoder
 from mtgauge.encode.model_folder import model_folder
@@ -43,6 +44,8 @@ def head(
 ) -> dict[str, Any]:
     """Train into a folder; returns its card (with `weights_only`: the facts of the run)."""
     how, out = settings or HeadTraining(), Path(out)
+    refuse_other("files", files, JudgedFiles)
+    refuse_other("settings", how, HeadTraining)
     if name not in HEADS:
         raise UsageError(f"There is no head {name!r}. There are: {', '.join(HEADS)}.")
     how.check()

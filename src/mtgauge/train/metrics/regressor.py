@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from mtgauge.arguments import refuse_other
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.encode.tokens import slow
 from mtgauge.encode.tokens.pairs import Packer
@@ -52,6 +53,8 @@ def regressor(
 ) -> dict[str, Any]:
     """Train into a folder; returns its card (with `weights_only`: the facts of the run)."""
     how, out = settings or RegressorTraining(), Path(out)
+    refuse_other("files", files, JudgedFiles)
+    refuse_other("settings", how, RegressorTraining)
     how.check()
     files.check()
     device = pick_device(how.device)
