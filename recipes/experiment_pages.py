@@ -129,9 +129,9 @@ PAGES = {
         _SYS19,
     ),
     "004.2": Page(
-        "Segment-level Pearson, WMT17, trained on the four pairs of XLM15. The paper's four views "
-        "over ten seeds have not been run on the package's encoder, which would stand in for "
-        "multi-BERT: on one core a seed of this corpus (2,411 segments to train on, 10 epochs) "
+        "Segment-level Pearson, WMT17, trained on the four pairs of XLM15. Of the paper's four "
+        "views over ten seeds, one view has been run with one seed on the package's encoder, which "
+        "stands in for multi-BERT: on one core a seed of this corpus (2,411 segments, 10 epochs) "
         "takes some 23 minutes for hyp+ref and for hyp+src, 25 for hyp+src+ref and 37 for "
         "hyp+src/hyp+ref, measured by `mtgauge train regressor --limit 128 --epochs 1` less the "
         "same with `--limit 32`; three seeds of all four here and on half of it (Table 4) take 8 "
