@@ -12,6 +12,7 @@ import pytest
 import mtgauge
 from mtgauge.cli import main
 from mtgauge.commands import train as command
+from mtgauge.commands.outputs import OutputFolder
 from mtgauge.errors import UsageError
 from mtgauge.train import HeadTraining, JudgedFiles, RegressorTraining
 from mtgauge.train.settings import HEADS
@@ -29,7 +30,8 @@ def test_a_flag_takes_the_same_in_every_stage() -> None:
     seen: dict[str, dict[tuple[object, object], list[str]]] = {}
     for name, parser in stages().items():
         for action in parser._actions:
-            kind = (action.type, action.nargs)
+            path = action.type is OutputFolder  # a path as others are, looked at before any work
+            kind = (Path if path else action.type, action.nargs)
             seen.setdefault(action.dest, {}).setdefault(kind, []).append(name)
     different = {flag: kinds for flag, kinds in seen.items() if len(kinds) > 1}
     assert not different
