@@ -21,8 +21,8 @@ COUNTED = ("printed", "same", "method", "missing", "to run")
 # how a reason says that nothing is missing but a run: models left out, heads not trained
 TO_RUN = (
     "left out here (--surface)",
-    "there is no model folder heads/embedded",
-    "there is no model folder regressors/embedded",
+    " heads/embedded",
+    " regressors/embedded",
 )
 W2W = "W2W_percent"  # differences of shares, not of correlations
 Cells = dict[str, list[dict[str, str]]]  # by page

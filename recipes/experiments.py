@@ -50,7 +50,7 @@ OLDER = (
 )
 EVERY = [*PAGES, "000.3", "001.figures"]
 SMALL = ("da15.tsv.gz", "da16.tsv.gz", "da17.tsv.gz")
-_LACKED = re.compile(r"there is no model folder (\S+?)\. ")
+_LACKED = re.compile(r"there is no model folder (\S+?)\. |(\S+) has no card\.json")
 _MADE_WITH = re.compile(r"^Made with (.*)\.$", re.MULTILINE)
 
 
@@ -122,7 +122,8 @@ def is_fresh(name: str, work: Path) -> bool:
     """A page that is there, made in full with the models of today and with those of WORK."""
     path = FOLDER / f"{name}.md"
     text = path.read_text("utf-8") if path.exists() else ""
-    if any((work / folder).is_dir() for folder in _LACKED.findall(text)):
+    lacked = ["".join(found) for found in _LACKED.findall(text)]
+    if any((work / folder / "card.json").is_file() for folder in lacked):
         return False  # what it lacked has been trained since
     return bool(_MADE_WITH.search(text)) and not is_old(text) and "--surface" not in text
 

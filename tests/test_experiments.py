@@ -156,15 +156,24 @@ def test_the_map_is_that_of_the_cells(tmp_path: Path) -> None:
         assert f"[{name}]({name}.md)" in made
 
 
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        "esim: there is no model folder heads/embedded/TrainL/esim. \\`mtgauge train\\` makes one",
+        "esim: heads/embedded/TrainL/esim has no card.json: its training has not ended",
+    ],
+)
 def test_a_page_is_made_again_for_a_head_that_it_lacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
-    lacking = "esim: there is no model folder heads/embedded/TrainL/esim. \\`mtgauge train\\`"
     (tmp_path / "002.1.md").write_text(f"# Title\n\n{lacking}\n\nMade with no model.\n", "utf-8")
     monkeypatch.setattr(experiments, "FOLDER", tmp_path)
     work = tmp_path / "work"
     assert experiments.is_fresh("002.1", work)
-    (work / "heads/embedded/TrainL/esim").mkdir(parents=True)
+    head = work / "heads/embedded/TrainL/esim"
+    head.mkdir(parents=True)
+    assert experiments.is_fresh("002.1", work), "a training under way is no head yet"
+    (head / "card.json").write_text("{}", "utf-8")
     assert not experiments.is_fresh("002.1", work)
     assert not experiments.is_fresh("002.3", work), "there is no such page"
 
