@@ -83,9 +83,9 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         held: dict[str | None, Remap | None] = self.__dict__.get("_remaps", {})
         if lang in held:
             return held[lang]
-        if self.options.remap == "none":
-            return None
         spec = self.options.remap
+        if spec == "none":
+            return None
         remap = self.own_remap(lang) if spec == "own" else find_remap(spec, lang)
         if remap is not None:
             self.check_remap(remap, lang)

@@ -15,6 +15,7 @@ from starlette.datastructures import FormData, UploadFile
 from mtgauge.data import checks
 from mtgauge.data.readers import plain_name
 from mtgauge.errors import UsageError
+from mtgauge.options import parse_value
 from mtgauge.report.writers import visible
 from mtgauge.serve.catalogue import Catalogue
 from mtgauge.serve.refusals import Refusal
@@ -32,7 +33,6 @@ FIELDS = {
     "unescape": "on: undo HTML escapes",
     "title": "what lists call the run",
 }
-_ON, _OFF = ("on", "true", "1", "yes"), ("off", "false", "0", "no")
 SEVERAL = ("file", "translation", "reference", "metric")
 
 
@@ -107,7 +107,8 @@ def _one(form: FormData, field: str) -> str | None:
 
 
 def _switch(form: FormData, field: str) -> bool:
-    given = (_one(form, field) or "off").lower()
-    if given not in (*_ON, *_OFF):
-        raise Refusal(422, f"The field {field} is on or off, not {given!r}.")
-    return given in _ON
+    given = _one(form, field) or "off"
+    try:
+        return bool(parse_value(given, bool))
+    except ValueError as error:
+        raise Refusal(422, f"The field {field} is {error}, not {given!r}.") from None

@@ -46,8 +46,14 @@ from mtgauge.errors import InputError, LanguageError, ResourceError, UsageError
 
 Unit = Literal["word", "sentence"]
 METHODS = ("clp", "linear", "rcsls", "umd", "clp_umd", "umd_clp")
-_STEPS = {"clp": "c", "linear": "c", "rcsls": "c", "umd": "u", "clp_umd": "uc", "umd_clp": "cu"} | {
-    "judged": "c"  # made by a recipe, not fitted here
+_STEPS = {
+    "clp": "c",
+    "linear": "c",
+    "rcsls": "c",
+    "umd": "u",
+    "clp_umd": "uc",
+    "umd_clp": "cu",
+    "judged": "c",  # made by a recipe, not fitted here
 }
 MANY = "mul"  # ISO 639: many languages
 ROWS = 64  # are moved at a time: a product of fixed shape is the same in every batch
