@@ -147,6 +147,15 @@ FIELDS: Mapping[str, Mapping[str, Field]] = {
         ),
     },
     "fluency": _TOKENISED,
+    "ngrams": {
+        "name": TEXT,
+        "fingerprint": TEXT,
+        "tokenizer_sha256": TEXT,
+        "languages": Field(
+            "an object with the SHA-256 of a file per language",
+            lambda value, _: bool(value) and _maps_texts(value, _is_text),
+        ),
+    },
     "regressor": _TRAINED
     | {
         "views": TEXTS,

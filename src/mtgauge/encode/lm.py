@@ -7,6 +7,8 @@
     mean_scores(logprobs, offsets)
     model.logprobs(["The cat sat."], given=["Die Katze saß."])        # log p(text | source)
 
+`ngrams.py` has a third kind beside the two of this file, piece pairs of one language.
+
 A model with a begin-of-text token scores every token; without one (GPT-2 as the XMoverScore authors
 used it) the first token has no prefix and is not scored. Padding never enters a mean. A text
 longer than the model's window is scored in overlapping windows, each token once, with at least half
@@ -46,6 +48,7 @@ from mtgauge.errors import ResourceError, UsageError
 FloatArray = NDArray[np.float64]
 REMEMBERED = 50_000  # texts whose scores stay in memory, some 30 MB, for other metrics of a run
 FLOOR = -20.0  # nats per token; a uniform guess over 30,000 tokens is -10.3
+ODDS = (-2.0, 4.0)  # what one token can cost or gain: no rare name rules a text
 
 
 class LanguageModel:
@@ -134,6 +137,13 @@ class LanguageModel:
         blocks = [found[name] for name in names]
         return np.concatenate(blocks or [np.empty(0)]), offsets_of([len(b) for b in blocks])
 
+    def odds(self, texts: Sequence[str], bos: bool = True) -> tuple[FloatArray, IntArray]:
+        """How much more probable each token is where it stands than by itself, within ODDS."""
+        raise UsageError(
+            f"The language model {self.name} does not know how frequent its tokens are: "
+            "lm_form=odds is for lm=ngrams."
+        )
+
     def _fit(self, prefix: list[int], text: list[int]) -> tuple[list[int], int]:
         """Tokens of a pair and the length of its prefix, whose source is cut if it must be."""
         room = max(self.max_length - len(text), self.max_length // 2)
@@ -189,8 +199,10 @@ def split_windows(ids: list[int], size: int, prefix: int = 0) -> list[tuple[int,
     return windows
 
 
-def mean_scores(logprobs: FloatArray, offsets: IntArray) -> FloatArray:
-    """Mean log-probability per token, not below FLOOR; FLOOR where no token was scored.
+def mean_scores(
+    logprobs: FloatArray, offsets: IntArray, low: float = FLOOR, high: float = 0.0
+) -> FloatArray:
+    """Mean log-probability per token within bounds; the lowest where no token was scored.
 
     >>> mean_scores(np.array([-1.0, -3.0, -2.0]), np.array([0, 2, 3, 3]))
     array([ -2.,  -2., -20.])
@@ -198,8 +210,8 @@ def mean_scores(logprobs: FloatArray, offsets: IntArray) -> FloatArray:
     lengths = np.diff(offsets)
     text = np.repeat(np.arange(len(lengths)), lengths)
     sums = np.bincount(text, logprobs, minlength=len(lengths))
-    means = np.clip(sums / np.maximum(lengths, 1), FLOOR, 0.0)
-    return np.where(lengths > 0, means, FLOOR)
+    means = np.clip(sums / np.maximum(lengths, 1), low, high)
+    return np.where(lengths > 0, means, low)
 
 
 class OnnxLanguageModel(FromFolder, LanguageModel):

@@ -3,6 +3,7 @@
     configure(device="cpu", cache="~/.cache/mtgauge")
     load_encoder("embedded")              # or a folder, a hub id, static:LANG=FILE;LANG=FILE
     load_language_model("embedded")       # or a folder, a hub id
+    load_language_model("ngrams", "fi")   # piece pairs of one language
 
 A model is loaded once and shared by all metrics that name it, so a text that two metrics need is
 encoded once. `configure` drops loaded models if a setting has changed.
@@ -21,6 +22,7 @@ from weakref import WeakSet
 
 from mtgauge.encode.model_folder import model_folder
 from mtgauge.errors import UsageError
+from mtgauge.models import shipped
 
 if TYPE_CHECKING:
     from mtgauge.encode.lm import LanguageModel
@@ -106,8 +108,14 @@ def load_encoder(spec: str) -> Encoder:
 
 
 @lru_cache(maxsize=4)
-def load_language_model(spec: str) -> LanguageModel:
-    """`embedded`, a folder, or a hub id of a causal language model."""
+def load_language_model(spec: str, lang: str | None = None) -> LanguageModel:
+    """`embedded`, a folder, a hub id of a causal language model, or `ngrams` of a language."""
+    if spec == "ngrams":
+        from mtgauge.encode.ngrams import PiecePairs
+
+        pairs = PiecePairs(shipped("ngrams"), lang, _settings)
+        _loaded.add(pairs)
+        return pairs
     found: LanguageModel = _opened(spec, "fluency")
     return found
 

@@ -154,11 +154,7 @@ class ModelFolder:
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        vocabulary = self.tokenizer.get_vocab()
-        names = [""] * (max(vocabulary.values()) + 1)
-        for token, number in vocabulary.items():
-            names[number] = token
-        return names
+        return names_by_number(self.tokenizer)
 
     def run(self, file: str, **inputs: NDArray[Any]) -> Array:
         """The one output of an ONNX file."""
@@ -222,3 +218,12 @@ def read_tokenizer(path: Path) -> Tokenizer:
         raise ResourceError(f"{path} cannot be read ({error}). Fetch it again.") from None
     tokenizer.no_padding()
     return tokenizer
+
+
+def names_by_number(tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a vocabulary in the order of their numbers."""
+    vocabulary = tokenizer.get_vocab()
+    names = [""] * (max(vocabulary.values()) + 1)
+    for token, number in vocabulary.items():
+        names[number] = token
+    return names

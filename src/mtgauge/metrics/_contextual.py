@@ -69,10 +69,10 @@ class ContextualMetric(PresetMetric):
         settled = super().resolve(task)
         warn_of_language(self.name, self.model, task, self.side)
         settled.layer = self.model.resolve(self.last_layer)[0]
-        settled.lowercase = settled_case(self.options.lowercase, *self.case_advice())
+        settled.lowercase = settled_case(self.options.lowercase, *self.case_advice(task.lang))
         return settled
 
-    def case_advice(self) -> tuple[bool, ...]:
+    def case_advice(self, lang: str | None) -> tuple[bool, ...]:
         """Whether the models that read the texts want them in lower case."""
         return (self.model.lowercase,)
 

@@ -67,14 +67,15 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
     def has_lm(self) -> bool:
         return self.options.lm not in OFF and self.options.lm_weight != 0
 
-    @property
-    def lm_term(self) -> LanguageModelTerm:
-        return LanguageModelTerm(self.options)
+    def lm_term(self, lang: str | None = None) -> LanguageModelTerm:
+        """The language model's part, for a language pair (that of the run, once it is settled)."""
+        return LanguageModelTerm(self, lang or self.__dict__.get("_lang"))
 
     def resolve(self, task: Task) -> Self:
         settled = super().resolve(task)
         if self.has_lm:
-            settled.__dict__.update(self.lm_term.resolve(task))
+            settled.__dict__.update(self.lm_term(task.lang).resolve(task))
+        settled.__dict__["_lang"] = task.lang
         settled.__dict__["_remaps"] = {task.lang: self.remap_for(task.lang)}
         return settled
 
@@ -94,8 +95,9 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
     def add_fluency(self, rows: FloatArray, batch: Segments) -> FloatArray:
         """Rows with the weighted language model's score in the first column."""
         if self.has_lm:
-            fluency = self.lm_term.scores(batch.hypotheses, batch.sources)
-            rows[:, 0] += self.options.lm_weight * fluency
+            term = self.lm_term(batch.lang)
+            fluency = term.scores(batch.hypotheses, batch.sources)
+            rows[:, 0] += term.options.lm_weight * fluency
         return rows
 
     @property
@@ -110,27 +112,33 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         """Bounds of a similarity, with the language model's added."""
         if not self.has_lm:
             return (low, high)
-        least, most = self.lm_term.bounds
-        weight = self.options.lm_weight
+        term = self.lm_term()
+        (least, most), weight = term.bounds, term.options.lm_weight
         return (low + weight * least, high + weight * most)
 
     def fluency_facts(self, alone: Segments) -> dict[str, Any]:
         """What an explanation of one segment says of the language model."""
         if not self.has_lm:
             return {}
-        fluency = float(self.lm_term.scores(alone.hypotheses, alone.sources)[0])
-        return {"fluency": fluency, "fluency_weight": self.options.lm_weight}
+        term = self.lm_term(alone.lang)
+        fluency = float(term.scores(alone.hypotheses, alone.sources)[0])
+        return {
+            "fluency": fluency,
+            "fluency_weight": term.options.lm_weight,
+            "fluency_model": term.options.lm,
+        }
 
     def fluency_remarks(self, facts: dict[str, Any]) -> list[str]:
         """The same for people."""
         if "fluency" not in facts:
             return []
         fluency, weight = facts["fluency"], facts["fluency_weight"]
-        given = self.options.lm_given == "source"
-        asked = "fluency:lm_given=source" if given else "fluency"
+        given = ":lm_given=source" if self.options.lm_given == "source" else ""
+        asked = ":lm=ngrams" if facts["fluency_model"] == "ngrams" else given
+        does = "adds" if fluency * weight > 0 else "takes off"
         return [
-            f"The language model takes off {-fluency * weight:.3f}: {weight:g} times its "
-            f"{-fluency:.2f} nats per piece (explain -m {asked} shows the words)."
+            f"The language model {does} {abs(fluency * weight):.3f}: {weight:g} times its "
+            f"{abs(fluency):.2f} nats per piece (explain -m fluency{asked} shows the words)."
         ]
 
     def versions(self) -> dict[str, str]:
@@ -138,7 +146,7 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         held: dict[str | None, Remap | None] = self.__dict__.get("_remaps", {})
         digests = [_digest(remap) for remap in held.values() if remap is not None]
         remaps = {"remap_sha256": "+".join(digests)} if digests else {}
-        return super().versions() | (self.lm_term.versions() if self.has_lm else {}) | remaps
+        return super().versions() | (self.lm_term().versions() if self.has_lm else {}) | remaps
 
 
 def _digest(remap: Remap) -> str:

@@ -2,49 +2,64 @@
 
     LM(t) = 1/n sum_i log p(t_i | t_1 ... t_{i-1})            lm_form=mean
     LM(t) = exp(mean log p)^(1/n)                             lm_form=root
+    LM(t) = 1/n sum_i log p(t_i | t_{i-1}) - log f(t_i)       lm_form=odds, of lm=ngrams
 
 `LanguageModelOptions` declares the options once; a metric that has it for a base takes them all,
 after its own:
 
     class Fluency(LanguageModelOptions, PresetMetric): ...
 
-`lm_given=auto` scores a text given its source where the run has sources and the model can do it;
-`resolve` settles it. Limits: a text of one token is not scored without a begin-of-text token.
+`lm=own` is what the package has for the target language: `embedded`, a transformer, into English,
+which is what it knows; `ngrams`, piece pairs (encode/ngrams.py), into the other languages that they
+have. Piece pairs have a form and a weight of their own where none is given. `lm_given=auto` scores
+a text given its source where the run has sources and the model can do it; `resolve` settles it.
+Limits: a text of one token is not scored without a begin-of-text token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import cache
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtgauge.data.checks import is_blank
+from mtgauge.data.codes import bases
 from mtgauge.encode import load_language_model
-from mtgauge.encode.lm import FLOOR, LanguageModel, mean_scores
+from mtgauge.encode.card import read_card
+from mtgauge.encode.lm import FLOOR, ODDS, LanguageModel, mean_scores
 from mtgauge.encode.ragged import IntArray
 from mtgauge.encode.tokens.joining import Word
 from mtgauge.errors import UsageError
 from mtgauge.metric import FloatArray, Task, model_label
 from mtgauge.metrics._presets import cleaner
+from mtgauge.models import shipped
 from mtgauge.options import Range, Unless
 from mtgauge.registry import options
 
 OFF = ("off", "none")
 HAS_MODEL = Unless("lm", *OFF)
 HAS_WEIGHT = Unless("lm_weight", 0.0)
+OF_NGRAMS = {"lm_form": "odds", "lm_weight": 0.125}
+FORMS = {"mean": (FLOOR, 0.0), "root": (0.0, 1.0), "odds": ODDS}  # bounds
 
 
 @options
 class LanguageModelOptions:
     _: KW_ONLY
-    lm: Annotated[str | None, "language model: embedded, a folder, a hub id or off"] = None
+    lm: Annotated[
+        str | None,
+        "language model: embedded, ngrams, a folder, a hub id or off; own: embedded into English, "
+        "ngrams into other languages",
+    ] = None
     lm_form: Annotated[
-        Literal["mean", "root"] | None,
-        "mean log-probability of a token, or the n-th root of its exponential",
+        Literal["mean", "root", "odds"] | None,
+        "mean log-probability of a token, the n-th root of its exponential, or the mean less what "
+        "mere frequency gives (ngrams)",
         HAS_MODEL,
         HAS_WEIGHT,
     ] = None
@@ -86,7 +101,7 @@ _PAPER = {
 }
 LM_PRESETS: dict[str, dict[str, Any]] = {
     "default": {
-        "lm": "embedded",
+        "lm": "own",
         "lm_form": "mean",
         "lm_bos": True,
         "lm_short": "floor",
@@ -102,19 +117,39 @@ LM_PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class LanguageModelTerm:
-    """Fluency of translations, from the options of a metric."""
+class HasLanguageModel(Protocol):
+    """A metric with these options and presets."""
 
-    def __init__(self, options: SimpleNamespace) -> None:
-        self.options = options
+    @property
+    def preset(self) -> str: ...
+
+    @property
+    def options(self) -> SimpleNamespace: ...
+
+
+class LanguageModelTerm:
+    """Fluency of translations, from the options of a metric and the target language."""
+
+    def __init__(self, metric: HasLanguageModel, lang: str | None) -> None:
+        self.options = metric.options
+        self.target = bases(lang)[1]
+        if self.options.lm == "own":
+            self.options.lm = "ngrams" if self.target in _into_foreign() else "embedded"
+        self.own = dict[str, Any]()  # what piece pairs have of their own
+        if self.options.lm == "ngrams" and metric.preset == "default":
+            for name, value in OF_NGRAMS.items():
+                if getattr(metric, name, value) is None:
+                    self.own[name] = value
+                    setattr(self.options, name, value)
 
     @property
     def model(self) -> LanguageModel:
-        return load_language_model(self.options.lm)
+        lm = self.options.lm
+        return load_language_model(lm, self.target if lm == "ngrams" else None)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        low, high = (FLOOR, 0.0) if self.options.lm_form == "mean" else (0.0, 1.0)
+        low, high = FORMS[self.options.lm_form]
         if self.options.lm_given == "nothing" or not self.options.lm_prior:
             return (low, high)
         return (low - self.options.lm_prior * high, high - self.options.lm_prior * low)
@@ -133,14 +168,19 @@ class LanguageModelTerm:
 
     def resolve(self, task: Task) -> dict[str, Any]:
         """The options that a run settles."""
-        return {"lm_given": self.given(task.sides)}
+        if self.options.lm_form == "odds":
+            self.model.odds([])  # refused by a model that has none
+        return {"lm_given": self.given(task.sides)} | self.own
 
     def logprobs(
         self, texts: Sequence[str], sources: Sequence[str] | None
     ) -> tuple[FloatArray, IntArray]:
         clean = cleaner(self.options, self.model.lowercase)
+        cleaned = [clean(text) for text in texts]
+        if self.options.lm_form == "odds":
+            return self.model.odds(cleaned, self.options.lm_bos)
         given = None if sources is None else [clean(source) for source in sources]
-        return self.model.logprobs([clean(text) for text in texts], self.options.lm_bos, given)
+        return self.model.logprobs(cleaned, self.options.lm_bos, given)
 
     def words(self, text: str, source: str | None) -> list[tuple[Word, float]]:
         """The words of one text with their log-probabilities, given its source if that is read."""
@@ -173,9 +213,10 @@ class LanguageModelTerm:
         scored = np.diff(offsets)
         # Without a begin-of-text token the first token counts as a token but is not scored.
         tokens = scored + (not self.options.lm_bos)
-        means = mean_scores(logprobs, offsets)
+        form = self.options.lm_form
+        means = mean_scores(logprobs, offsets, *FORMS["odds" if form == "odds" else "mean"])
         filled = np.array([not is_blank(text) for text in texts], dtype=bool)
-        return published(means, tokens, self.options.lm_form), (scored > 0) & filled
+        return published(means, tokens, form), (scored > 0) & filled
 
     def versions(self) -> dict[str, str]:
         named = {"language_model": model_label(self.model.name, self.model.fingerprint)}
@@ -183,9 +224,16 @@ class LanguageModelTerm:
 
 
 def published(means: FloatArray, tokens: IntArray, form: str) -> FloatArray:
-    """The mean itself, or exp(mean)^(1/n).
+    """The mean itself, or for "root" exp(mean)^(1/n).
 
     >>> published(np.array([-4.0]), np.array([20]), "root").round(6)
     array([0.818731])
     """
-    return means if form == "mean" else np.exp(means / np.maximum(tokens, 1))
+    return np.exp(means / np.maximum(tokens, 1)) if form == "root" else means
+
+
+@cache
+def _into_foreign() -> frozenset[str]:
+    """Target languages for which the piece pairs are chosen."""
+    card = read_card(shipped("ngrams") / "card.json", "ngrams")
+    return frozenset(card["languages"]) - {"en"}

@@ -70,7 +70,7 @@ class Cosine(CrossLingualMetric):
         return frozenset({self.against, "source"} if given else {self.against})
 
     def reads_source(self, sides: frozenset[str]) -> bool:
-        given = self.has_lm and self.lm_term.given(sides) == "source"
+        given = self.has_lm and self.lm_term().given(sides) == "source"
         return given or self.against == "source"
 
     @property
@@ -84,7 +84,8 @@ class Cosine(CrossLingualMetric):
         model = self.model
         warn_of_language(self.name, model, task, self.against)
         settled.layer = model.layer if model.layer >= 0 else None
-        advice = [model.lowercase, *([self.lm_term.model.lowercase] if self.has_lm else [])]
+        lm = [self.lm_term(task.lang).model.lowercase] if self.has_lm else []
+        advice = [model.lowercase, *lm]
         settled.lowercase = settled_case(self.options.lowercase, *advice)
         return settled
 

@@ -11,6 +11,7 @@ score of the text alone can be taken off again: what is left is what the source 
     mtgauge.load("fluency")                          # the embedded model
     mtgauge.load("fluency:lm=gpt2,preset=paper2020")
     mtgauge.load("fluency:lm_given=source")          # log p(translation | source)
+    mtgauge.load("fluency:lm=ngrams")                # piece pairs of the target language
 
 Presets: `default` scores every token (a begin-of-text token leads); `paper2020` and `repo2021` are
 what XMoverScore's authors ran: no begin-of-text token, so the first token is not scored, and a text
@@ -46,14 +47,16 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
     meaning = (
         "Mean log-probability in nats per token: 0 is certain, -10 is noise; compares texts of one "
         "language only. A fluent text about anything else scores as well: this is no metric of "
-        "translation, but a part of others. With lm_given=source it reads the source too."
+        "translation, but a part of others. With lm_given=source it reads the source too. With "
+        "lm=ngrams it says how well neighbours fit each other, from -2 to 4."
     )
     paper = "the language-model term of Zhao et al. 2020"
     cost = "encoder"
     uses_device = True
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        name: preset | {"lm_given": "nothing"} for name, preset in LM_PRESETS.items()
+        name: preset | {"lm": "embedded", "lm_given": "nothing"}
+        for name, preset in LM_PRESETS.items()
     }
 
     preset: Annotated[Literal["default", "paper2020", "repo2021", "repo2022"], PRESET] = "default"
@@ -71,37 +74,58 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
         return frozenset({"source"} if self.options.lm_given == "source" else ())
 
     def reads_source(self, sides: frozenset[str]) -> bool:
-        return self.term.given(sides) == "source"
+        return self.term().given(sides) == "source"
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return self.term.bounds
+        return self.term().bounds
 
-    @property
-    def term(self) -> LanguageModelTerm:
-        return LanguageModelTerm(self.options)
+    def term(self, lang: str | None = None) -> LanguageModelTerm:
+        """The language model's part, for a language pair."""
+        return LanguageModelTerm(self, lang or self.__dict__.get("_lang"))
 
     def resolve(self, task: Task) -> Self:
-        case = settled_case(self.options.lowercase, self.term.model.lowercase)
-        return super().resolve(task).settled(lowercase=case, **self.term.resolve(task))
+        term = self.term(task.lang)
+        case = settled_case(self.options.lowercase, term.model.lowercase)
+        settled = super().resolve(task).settled(lowercase=case, **term.resolve(task))
+        settled.__dict__["_lang"] = task.lang
+        return settled
 
     def statistics(self, batch: Segments) -> FloatArray:
-        if self.term.read_sources(batch.sources) is None:
+        term = self.term(batch.lang)
+        if term.read_sources(batch.sources) is None:
             self.notes["read alone"] += len(batch)
-        return self.term.scores(batch.hypotheses, batch.sources)[:, None]
+        return term.scores(batch.hypotheses, batch.sources)[:, None]
 
     def versions(self) -> dict[str, str]:
-        return self.term.versions()
+        return self.term().versions()
 
     def explain(self, segment: Segments) -> Explanation:
         """Words with their log-probabilities, the most improbable first."""
         alone = segment.take([0])
         source = None if alone.sources is None else alone.sources[0]
-        given = self.term.read_sources(alone.sources)
-        logprobs, _ = self.term.logprobs(alone.hypotheses, given)
-        words = self.term.words(alone.hypotheses[0], source)
+        term = self.term(alone.lang)
+        given = term.read_sources(alone.sources)
+        logprobs, _ = term.logprobs(alone.hypotheses, given)
+        words = term.words(alone.hypotheses[0], source)
         found = [Finding("", word.text, "", -value, word.at) for word, value in words]
-        known = "the words before it and the source" if given else "the words before it"
+        if term.options.lm_form == "odds":
+            unit, says = (
+                "-odds",
+                (
+                    f"-odds says how much less {term.model.name} expected the word after its "
+                    "neighbour than by itself: below 0 it expected it more."
+                ),
+            )
+        else:
+            known = "the words before it and the source" if given else "the words before it"
+            unit, says = (
+                "-log p",
+                (
+                    f"-log p says how little {term.model.name} expected the word after {known}: "
+                    "0 is certain, 2.3 one chance in ten, 6.9 one in a thousand."
+                ),
+            )
         return Explanation(
             self.name,
             float(self.statistics(alone)[0, 0]),
@@ -113,9 +137,6 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
                 "words": [[word.text, round(value, 4)] for word, value in words],
             },
             findings=tuple(sorted(found, key=lambda finding: -finding.cost)),
-            unit="-log p",
-            remarks=(
-                f"-log p says how little {self.term.model.name} expected the word after {known}: "
-                "0 is certain, 2.3 one chance in ten, 6.9 one in a thousand.",
-            ),
+            unit=unit,
+            remarks=(says,),
         )

@@ -185,8 +185,8 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         lowest = similarity_bounds(o.matching, o.distance, o.form)[0]
         return np.array([lowest if o.matching == "transport" else 0.0])
 
-    def case_advice(self) -> tuple[bool, ...]:
-        models = (self.model, self.lm_term.model) if self.has_lm else (self.model,)
+    def case_advice(self, lang: str | None) -> tuple[bool, ...]:
+        models = (self.model, self.lm_term(lang).model) if self.has_lm else (self.model,)
         return tuple(model.lowercase for model in models)
 
     def check_remap(self, remap: Remap, lang: str | None) -> None:
