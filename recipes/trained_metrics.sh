@@ -34,6 +34,8 @@ mtgauge train regressor --packed "$out/distilled/samples.npz" --views $views $pa
 mtgauge train regressor --packed "$out/distilled/judged.npz" --start "$out/begun" --views $views \
     $pairs --freeze-embeddings --batch 256 --rate 1e-4 --head-rate 3 --epochs 40 --average 0.998 \
     --minutes 1.0 --out "$out/regressor"
+# Shipped without the piece table, which is the encoder's
+python "$(dirname "$0")/share_pieces.py" "$out/regressor" "$out/regressor-shared"
 
 while read -r name hidden minutes; do
     mtgauge train "$name" --packed "$out/distilled/judged.npz" --hidden "$hidden" --dropout 0.2 \

@@ -25,7 +25,8 @@ from mtgauge.encode import EncoderSettings
 from mtgauge.encode.hub import Place
 from mtgauge.encode.lm import OnnxLanguageModel, mean_scores
 from mtgauge.encode.lm_restored import RestoredLanguageModel
-from mtgauge.encode.onnx_weights import read_graph, read_weights, restorable
+from mtgauge.encode.onnx_graph import read_graph
+from mtgauge.encode.onnx_weights import read_weights, restorable
 from mtgauge.encode.remap import maps
 from mtgauge.encode.tokens import device
 from mtgauge.encode.tokens.device import DeviceEncoder, DeviceTokens

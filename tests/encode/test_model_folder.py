@@ -20,7 +20,7 @@ from mtgauge.data.segments import Segments
 from mtgauge.encode import EncoderSettings
 from mtgauge.encode.card import FIELDS, HEADS
 from mtgauge.encode.lm import OnnxLanguageModel
-from mtgauge.encode.model_folder import SESSIONS, ModelFolder, fingerprint, open_trained
+from mtgauge.encode.model_folder import SESSIONS, ModelFolder, open_trained
 from mtgauge.encode.tokens.embedded import OnnxEncoder
 from mtgauge.errors import ResourceError
 from mtgauge.models import shipped
@@ -133,6 +133,10 @@ def test_a_trained_card_that_lacks_a_key(tmp_path: Path, name: str, key: str) ->
         ("regressor", "width", 1.5),
         ("regressor", "answers", {"hyp+src": []}),
         ("regressor", "language_numbers", {"de": "1"}),
+        ("regressor", "shares", "encoder"),
+        ("regressor", "shares", {"kind": "../encoder", "names": ["pieces.w"], "sha256": "0"}),
+        ("regressor", "shares", {"kind": "encoder", "names": [], "sha256": "0"}),
+        ("regressor", "shares", {"kind": "encoder", "names": ["pieces.w"]}),
     ],
 )
 def test_a_trained_card_with_a_wrong_value(tmp_path: Path, name: str, key: str, value: Any) -> None:
@@ -158,7 +162,7 @@ def test_a_card_of_another_kind_or_without_files_is_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ["encoder", "fluency", "regressor", *HEADS])
 def test_shipped_folders_are_what_their_cards_say(kind: str) -> None:
     model = ModelFolder(shipped(kind), kind)
-    assert model.card["fingerprint"] == fingerprint(shipped(kind), kind)
+    assert model.card["fingerprint"] == model.fingerprint
 
 
 def test_a_model_that_cannot_run_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 load.py          models by name; settings of the process (device, precision, cache)
 model_folder.py  folders of ONNX models; card.py checks card.json, runtime.py runs onnxruntime
+shared.py        tables that a model takes from another one of the package
 batches.py       texts in batches by a budget of tokens
 ragged.py        rows of all texts in one block, with offsets
 cache.py         vectors on disk between runs

@@ -90,8 +90,21 @@ def _maps_texts(value: Any, to: Callable[[Any], bool]) -> bool:
 
 TEXT = Field("one line of text", lambda value, _: _is_text(value))
 TEXTS = Field("a list of texts", lambda value, _: _is_list(value, _is_text))
+# tables that another model of the package holds: see shared.py
+SHARES = {
+    "shares": Field(
+        'an object with "kind": "encoder", names (a list of texts) and sha256 (text)',
+        lambda value, _: (
+            isinstance(value, dict)
+            and value.get("kind") == "encoder"
+            and _is_list(value.get("names"), _is_text)
+            and _is_text(value.get("sha256"))
+        ),
+        required=False,
+    ),
+}
 _LENGTH = whole(3)  # begin, end, and a token between them
-_TOKENISED = {
+_TOKENISED = SHARES | {
     "name": TEXT,
     "max_length": _LENGTH,
     "languages": Field(
@@ -107,7 +120,7 @@ _TOKENISED = {
     ),
     "fingerprint": Field("text", lambda value, _: isinstance(value, str), required=False),
 }
-_TRAINED = {
+_TRAINED = SHARES | {
     "kind": TEXT,
     "fingerprint": TEXT,
     "encoder": TEXT,

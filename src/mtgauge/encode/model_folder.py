@@ -10,7 +10,7 @@
 
 Kinds are `encoder` (tokens/embedded.py), `fluency` (lm.py) and the trained metrics. The fingerprint
 is a SHA-256 of the files; a card that states another one is refused, which finds files that were
-cut or exchanged.
+cut or exchanged. A model may take tables from another one of the package (`shared.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from mtgauge.encode.card import read_card
 from mtgauge.encode.runtime import cores, open_session
+from mtgauge.encode.shared import shared_tables
 from mtgauge.errors import ResourceError
 from mtgauge.models import shipped
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 TOKENISERS = ("encoder", "fluency")  # kinds with a tokenizer of their own
 SESSIONS = 3  # sets of outputs in use; more would only hold memory
-SIDE_BY_SIDE = 16  # batches at a time; each has a session, which holds the weights once more
+SIDE_BY_SIDE = 16  # batches at a time; each has a session, which holds its file's weights once more
 Array = NDArray[np.float32]
 
 
@@ -73,8 +74,11 @@ def side_by_side_runs() -> int:
     return min(cores(), SIDE_BY_SIDE)
 
 
-def fingerprint(folder: Path, kind: str) -> str:
-    """First 16 hexadecimal digits of the SHA-256 over the folder's ONNX and tokenizer files."""
+def fingerprint(folder: Path, kind: str, shared: str = "") -> str:
+    """First 16 hexadecimal digits of the SHA-256 over the folder's ONNX and tokenizer files.
+
+    `shared` is the digest of the tables that the model takes from another one: they are part of it.
+    """
     digest = hashlib.sha256()
     if kind in TOKENISERS:
         for name in ("model.onnx", "tokenizer.json"):
@@ -82,6 +86,7 @@ def fingerprint(folder: Path, kind: str) -> str:
     else:  # their files vary, so names count as well
         for path in sorted([*folder.glob("*.onnx"), *folder.glob("tokenizer.json")]):
             digest.update(path.name.encode() + path.read_bytes())
+    digest.update(shared.encode())
     return digest.hexdigest()[:16]
 
 
@@ -122,7 +127,8 @@ class ModelFolder:
         self._sessions: dict[tuple[str, tuple[str, ...]], LifoQueue[Any]] = {}
         self._check_files()
         self.card = read_card(folder / "card.json", kind)
-        self.fingerprint = fingerprint(folder, kind)
+        self.shared = shared_tables(folder, self.card)
+        self.fingerprint = fingerprint(folder, kind, self.card.get("shares", {}).get("sha256", ""))
         stated = self.card.get("fingerprint")
         if stated and stated != self.fingerprint:
             raise ResourceError(
@@ -167,9 +173,10 @@ class ModelFolder:
     def _run(
         self, file: str, outputs: tuple[str, ...], inputs: dict[str, NDArray[Any]]
     ) -> list[Array]:
+        given = inputs | self.shared if file == "model.onnx" else inputs
         with self._session(file, outputs) as session:
             try:
-                return list(session.run(list(outputs) or None, inputs))
+                return list(session.run(list(outputs) or None, given))
             except Exception as error:
                 raise ResourceError(
                     f"{self.folder / file} failed: {error}. Does its tokenizer.json belong to it, "
