@@ -1,11 +1,18 @@
-"""The worked examples of paper 001: Table I, Figures 1 and 2, Table VIII, on sentences of our own.
+"""Pages that are no table: the worked examples of paper 001, and the learning curve of paper 002.
 
-The paper's sentences are not ours to print; these have its shape: nine words a side, "holiday" last
-in the reference, "vacation" in its place, once with the hypothesis in order and once reversed. For
-Table VIII three hypotheses that people put in the order H1, H2, H3, while sentBLEU prefers H2.
+Paper 001, Table I, Figures 1 and 2, Table VIII, on sentences of our own. The paper's sentences are
+not ours to print; these have its shape: nine words a side, "holiday" last in the reference,
+"vacation" in its place, once with the hypothesis in order and once reversed. For Table VIII three
+hypotheses that people put in the order H1, H2, H3, while sentBLEU prefers H2.
+
+Paper 002, Figure 1, from what `recipes/heads.py --curve` has left in WORK/heads.
 """
 
 from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
 
 import mtgauge
 from mtgauge.engine.demo import example
@@ -22,6 +29,7 @@ RANKED = {
     "H2": "the old man is flying his home early of holiday",
     "H3": "his home flies the early man old from holiday",
 }
+PRINTED_ESIM = {"TrainS": "0.632", "TrainL": "0.746"}  # with all segments, paper 002, Table 1
 PRINTED_BLEU, PRINTED_STD = ("0.135", "0.156", "0.104"), ("0.883", "0.869", "0.855")
 
 
@@ -115,3 +123,32 @@ def _explained(spec: str, text: str) -> Explanation:
 def _distance(one: Explanation) -> float:
     assert one.matrix is not None
     return float(one.matrix[one.left.index(LAST[0]), one.right.index(LAST[1])])
+
+
+def learning_curve(work: Path) -> tuple[str, str]:
+    """The page of paper 002's Figure 1 without its end, and the encoder's fingerprint."""
+    folder = work / "heads"
+    with (folder / "curve.tsv").open(encoding="utf-8") as handle:
+        rows = list(csv.DictReader(handle, delimiter="\t"))
+    grid = [["training segments", "of", "epochs", "mean r on WMT17"]]
+    grid += [[f"{int(r['segments']):,}", r["corpus"], r["epochs"], r["pearson"]] for r in rows]
+    card = json.loads((folder / "curve" / rows[0]["segments"] / "card.json").read_text("utf-8"))
+    lines = [
+        "# Mathur et al. 2019, Putting Evaluation in Context, Figure 1",
+        "",
+        "How ESIM's correlation with people grows with the judgements that it learns from: mean",
+        "Pearson of segments over the seven pairs to English of WMT17. The paper draws the curve",
+        "on BERT's vectors; ours is on those of the package's encoder, by the paper's settings.",
+        "TrainS is the paper's; more segments are WMT18's, a stand-in for TrainL, and a run that",
+        "was ended before its stopping rule shows few epochs. Printed with all: TrainS (3,360)",
+        f"{PRINTED_ESIM['TrainS']}, TrainL (125,000) {PRINTED_ESIM['TrainL']}.",
+        "",
+        "```text",
+        f"python recipes/heads.py --data DIR --work WORK --curve --bf16 --sizes "
+        f"{' '.join(row['segments'] for row in rows)}",
+        "```",
+        "",
+        draw(grid, "markdown"),
+        "",
+    ]
+    return "\n".join(lines), str(card["encoder_fingerprint"])

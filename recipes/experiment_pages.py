@@ -198,10 +198,7 @@ ELSEWHERE = {
     },
     "002": {
         "Figure 1": Elsewhere(
-            "correlation by number of training segments; its numbers have not been made: up to "
-            "TrainS's 3,360 segments (`--sizes 420 840 1680 3360`) 20 epochs take some 85 minutes "
-            "of a core, at the 13 s per epoch of 320 segments that `bench/trained.py` prints, and "
-            "the larger sizes a GPU",
+            "correlation by number of training segments: [002.figures](002.figures.md)",
             "python recipes/heads.py --data DIR --work WORK --curve",
         ),
         "Tables 6 and 7": Elsewhere(

@@ -32,7 +32,7 @@ from typing import Any
 
 import registry_vectors
 import remaps
-from experiment_figures import std_figures
+from experiment_figures import learning_curve, std_figures
 from experiment_index import Cells, as_rows, read_cells, write_cells, write_index
 from experiment_pages import PAGES, PAPERS, Page
 from mtgauge import cli
@@ -48,7 +48,7 @@ OLDER = (
     "> **Older than its models.** The package has other models by now than those that made this "
     "page, named at its end."
 )
-EVERY = [*PAGES, "000.3", "001.figures"]
+EVERY = [*PAGES, "000.3", "001.figures", "002.figures"]
 SMALL = ("da15.tsv.gz", "da16.tsv.gz", "da17.tsv.gz")
 _LACKED = re.compile(r"there is no model folder (\S+?)\. |(\S+) has no card\.json")
 _MADE_WITH = re.compile(r"^Made with (.*)\.$", re.MULTILINE)
@@ -132,8 +132,8 @@ def is_fresh(name: str, work: Path) -> bool:
 
 
 def make_page(name: str, data: Path, work: Path, *, surface: bool) -> None:
-    if name == "001.figures":
-        text, signature = std_figures()
+    if name.endswith(".figures"):
+        text, signature = std_figures() if name == "001.figures" else learning_curve(work)
         (FOLDER / f"{name}.md").write_text(f"{text}\n{_ending(signature)}\n", "utf-8")
         return
     if name == "000.3":

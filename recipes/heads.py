@@ -13,8 +13,9 @@ of the corpus, drawn at random, and `--epochs` and `--minutes` end a run before 
 rule does: rows of a page say on how many segments a head was trained, and how often it saw them.
 
 `--curve` trains ESIM on 420, 840, ... segments of TrainS and of TrainL's stand-in and prints the
-mean correlation on WMT17 (the paper's Figure 1) to WORK/heads/curve.tsv, with a picture beside it.
-TrainS takes 10 to 40 minutes of a core per head; all of TrainL needs a GPU.
+mean correlation on WMT17 (the paper's Figure 1) to WORK/heads/curve.tsv, with a picture beside it;
+recipes/experiments.py makes a page of it. TrainS takes 10 to 40 minutes of a core per head, the
+curve up to it 50 (`--bf16`); all of TrainL needs a GPU.
 """
 
 from __future__ import annotations
@@ -103,14 +104,15 @@ def _pairs(data: Path, corpus: str) -> Sequence[str]:
 def curve(args: argparse.Namespace) -> None:
     """ESIM by number of segments: TrainS as far as it goes, then its large stand-in."""
     found: dict[int, float] = {}
-    lines = ["segments\ttrain\tmean_pearson"]
+    lines = ["segments\tcorpus\tepochs\tpearson"]
     for size in args.sizes:
         corpus = "TrainS" if size <= 3360 else "TrainL"
         out = args.work / "heads" / "curve" / str(size)
         fit(args, "esim", corpus, out, None if size in (3360, 138_199) else size)
         rows = meta([args.data / "da17.tsv.gz"], [f"esim:model={out}"], ci=False).rows
         found[size] = next(row.values["pearson"] for row in rows if row.over)
-        lines.append(f"{size}\t{corpus}\t{found[size]:.4f}")
+        epochs = json.loads((out / "card.json").read_text("utf-8"))["epochs"]
+        lines.append(f"{size}\t{corpus}\t{epochs}\t{found[size]:.4f}")
         print(lines[-1], flush=True)
     folder = args.work / "heads"
     (folder / "curve.tsv").write_text("\n".join(lines) + "\n", "utf-8")

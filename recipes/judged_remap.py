@@ -32,13 +32,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, relu
 
+import mtgauge
 from mtgauge.data.codes import bases
 from mtgauge.data.judged_files import read
+from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder
 from mtgauge.encode.ragged import IntArray, distinct
 from mtgauge.encode.remap.maps import MANY, Remap, RemapFacts
 from mtgauge.encode.tokens.encoder import Encoder
-from mtgauge.metric import FloatArray
+from mtgauge.metric import FloatArray, Task
 
 UNITS = ("word", "sentence")
 LONGEST = 80  # pieces of a text that count
@@ -75,6 +77,7 @@ class Group:
     right: Side
     human: FloatArray
     systems: IntArray
+    odds: FloatArray  # what the piece pairs of the target language say, see encode/ngrams.py
     rows: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,9 +101,15 @@ def groups_of(files: Sequence[Path], encoder: Encoder) -> list[Group]:
             sides = _side(judged.sources, encoder), _side(judged.hypotheses, encoder)
             left, right = sides if bases(judged.lp)[0] == "en" else sides[::-1]
             numbers = np.unique(np.array(judged.systems), return_inverse=True)[1]
-            found.append(Group(judged.data, judged.lp, left, right, judged.human, numbers))
+            odds = piece_pairs(judged.hypotheses, judged.lp)
+            found.append(Group(judged.data, judged.lp, left, right, judged.human, numbers, odds))
             print(f"{judged.data}: {len(found[-1].rows)} rows", flush=True)
     return found
+
+
+def piece_pairs(texts: Sequence[str], lp: str) -> FloatArray:
+    metric = mtgauge.load("fluency:lm=ngrams").resolve(Task(frozenset(), lp))
+    return metric.statistics(Segments(list(texts), lang=lp))[:, 0]
 
 
 def _side(texts: Sequence[str], encoder: Encoder) -> Side:
@@ -173,8 +182,11 @@ def train(groups: Sequence[Group], unit: str, args: argparse.Namespace, seed: in
 
 
 @torch.inference_mode()
-def measured(group: Group, unit: str, w: Tensor) -> dict[str, float]:
-    """Pearson with people by segment and by system, and how often another source scores as well."""
+def measured(group: Group, unit: str, w: Tensor, weight: float) -> dict[str, float]:
+    """Pearson with people by segment and by system, and how often another source scores as well.
+
+    Also with the piece pairs' odds times `weight` added.
+    """
     order = group.rows[np.argsort(group.right.lengths(group.rows), kind="stable")]
     right, wrong = (np.empty(len(group.human)) for _ in range(2))
     for start in range(0, len(order), 256):
@@ -182,14 +194,16 @@ def measured(group: Group, unit: str, w: Tensor) -> dict[str, float]:
         x, y = group.left.padded(rows), group.right.padded(rows)
         right[rows] = scores(unit, w, x, y)
         wrong[rows] = scores(unit, w, (x[0].roll(7, 0), x[1].roll(7, 0)), y)
-    found = {"r": float(np.corrcoef(right[order], group.human[order])[0, 1])}
-    systems = group.systems[order]
-    if len(set(systems)) > 2:
-        counts = np.maximum(np.bincount(systems), 1)
-        means = [np.bincount(systems, v[order]) / counts for v in (right, group.human)]
-        there = np.bincount(systems) > 0
-        found["systems"] = float(np.corrcoef(means[0][there], means[1][there])[0, 1])
-    return found | {"unrelated": float((wrong[order] >= right[order]).mean())}
+    found = {"unrelated": float((wrong[order] >= right[order]).mean())}
+    human, systems = group.human[order], group.systems[order]
+    for name, values in (("", right), (" with pairs", right + weight * group.odds)):
+        found[f"r{name}"] = float(np.corrcoef(values[order], human)[0, 1])
+        if len(set(systems)) > 2:
+            counts = np.maximum(np.bincount(systems), 1)
+            means = [np.bincount(systems, v) / counts for v in (values[order], human)]
+            there = np.bincount(systems) > 0
+            found[f"systems{name}"] = float(np.corrcoef(means[0][there], means[1][there])[0, 1])
+    return found
 
 
 def held_out(groups: Sequence[Group], args: argparse.Namespace) -> None:
@@ -201,7 +215,7 @@ def held_out(groups: Sequence[Group], args: argparse.Namespace) -> None:
             w = torch.stack([train(others, unit, args, seed) for seed in args.seeds]).mean(0)
             for group in (g for g in groups if g.lp == lp):
                 for name, matrix in (("none", torch.eye(len(w))), ("learned", w)):
-                    found = measured(group, unit, matrix)
+                    found = measured(group, unit, matrix, args.ngrams)
                     kept[name].append(found)
                     shown = "  ".join(f"{k} {v:.3f}" for k, v in found.items())
                     print(f"{unit} {group.name} without {lp}, {name}: {shown}", flush=True)
@@ -223,6 +237,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch", type=int, default=96)
     parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--ngrams", type=float, default=0.125, help="weight of the piece pairs")
     args = parser.parse_args()
     if args.hold_out == (args.out is not None):
         parser.error("say either --out or --hold-out")
