@@ -28,8 +28,24 @@ _KINDS: tuple[tuple[str, str], ...] = (
 )
 
 
+class _Gather(argparse._StoreAction):
+    """An option of several values adds up where it is given again: argparse keeps the last only."""
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        earlier = getattr(namespace, self.dest, None)
+        if self.nargs == "+" and self.option_strings and earlier is not self.default:
+            values = [*earlier, *values]
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """Subcommands get parsers of this class, too."""
+
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.register("action", None, _Gather)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
