@@ -148,8 +148,7 @@ class Watch:
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
         """Nothing of `look` but this."""
-        firsts = [row[0] for row in references or () if row]
-        self.identify({**systems, SOURCE: sources or (), REFERENCES: firsts})
+        self.identify({**systems, SOURCE: sources or (), **_alternatives(references or ())})
 
     def identify(self, sides: Mapping[str, Sequence[str]]) -> None:
         """Ask for the language of some lines of each side, spread over the chunk."""
@@ -241,7 +240,7 @@ class Watch:
                 "all of it is the other way round: write "
                 f"-l {self._pair.target}-{self._pair.source}, or exchange the files."
             ]
-        if SOURCE in turned and straight <= {REFERENCES}:
+        if SOURCE in turned and all(name.startswith(REFERENCES) for name in straight):
             return ["source and translations are exchanged: see which file is -s and which is -t."]
         return []
 
@@ -263,6 +262,19 @@ class Watch:
                     first, other = pair if more > 0 else pair[::-1]
                     lines.append(f"{first}: {text.format(other=other)}")
         return lines
+
+
+def _alternatives(references: Sequence[tuple[str, ...]]) -> dict[str, list[str]]:
+    """First, second, third references: one of several files may be the wrong one.
+
+    >>> _alternatives([("a", "b"), ("c",)])
+    {'the references': ['a', 'c'], 'the references (2)': ['b']}
+    """
+    most = max(map(len, references), default=0)
+    return {
+        REFERENCES + (f" ({k + 1})" if k else ""): [row[k] for row in references if len(row) > k]
+        for k in range(most)
+    }
 
 
 def in_other_languages(
