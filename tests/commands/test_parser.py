@@ -127,3 +127,11 @@ def test_a_gate_with_two_flags_keeps_both_limits(run) -> None:
     done = run("check -t b.txt -r ref.txt --fail-below chrf=100 --fail-below bleu=0")
     assert done.code == 5
     assert "1 of 2 checks failed" in done.out
+
+
+@pytest.mark.parametrize("line", ["meta -m chrf x.tsv", "stream -m kobe x.tsv -o out -l de-en"])
+def test_a_file_behind_the_metrics_is_told(run, tmp_path: Path, line: str) -> None:
+    (tmp_path / "x.tsv").write_text("text\n")
+    done = run(line)
+    assert (done.code, done.out) == (2, "")
+    assert "x.tsv is a file, but stands where metrics do: put it before -m." in done.err
