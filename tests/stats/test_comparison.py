@@ -183,6 +183,19 @@ def test_false_stars_are_rare_however_many_systems() -> None:
     assert wrong <= 6
 
 
+def test_how_often_equal_systems_differ() -> None:
+    """What docs/stats.md says of both tests: one in twenty, and one in seven."""
+    rng = np.random.default_rng(2)
+    swapped, drawn = [], []
+    for trial in range(300):
+        rows = rng.normal(size=(2, 30, 1))
+        swapped.append(paired.p_randomisation([Mean()], [rows], 200, trial)[0][0, 1])
+        (resampled,) = bootstrap.resampled_scores([Mean()], [rows], 200, trial)
+        drawn.append(paired.p_bootstrap(resampled, rows.mean(axis=(1, 2)))[0, 1])
+    assert np.mean(np.array(swapped) < paired.ALPHA) == pytest.approx(1 / 20, abs=0.04)
+    assert np.mean(np.array(drawn) < paired.ALPHA) == pytest.approx(1 / 7, abs=0.06)
+
+
 def test_undefined_resamples_are_left_out() -> None:
     scores = np.tile(np.linspace(0, 1, 101)[:, None], (1, 3))
     scores[:10, 1] = np.nan
