@@ -52,6 +52,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} segment has a source that names nothing that could be lost, and so no score.",
         "{n} segments have a source that names nothing that could be lost, and so no score.",
     ),
+    "without a component": (
+        "{n} segment has no score of one component: its blend is of the others.",
+        "{n} segments have no score of one component: their blend is of the others.",
+    ),
     "untokenised": (
         "{n} translation does not look tokenised; tokenize=13a splits punctuation off.",
         "{n} translations do not look tokenised; tokenize=13a splits punctuation off.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,7 @@ GERMAN = [
 
 
 def told(
-    hypotheses: list[str],
-    sources: list[str],
-    references: list[str] | list[tuple[str, ...]],
-    lang: str,
+    hypotheses: list[str], sources: list[str], references: Sequence[str | Sequence[str]], lang: str
 ) -> list[str]:
     result = mtgauge.score(
         {"a": hypotheses}, sources, references, metrics=["chrf"], lang=lang, ci=False

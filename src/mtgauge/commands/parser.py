@@ -38,7 +38,7 @@ class _Gather(argparse._StoreAction):
     ) -> None:
         if self.dest == "metrics":
             _refuse_files(values)
-        earlier = getattr(namespace, self.dest, None)
+        earlier = getattr(namespace, self.dest, self.default)
         if self.nargs == "+" and self.option_strings and earlier is not self.default:
             values = [*earlier, *values]
         setattr(namespace, self.dest, values)
