@@ -89,6 +89,11 @@ class MetricResult(Mapping[str, SystemScore]):
         """Whether it is known how often people agree with a difference of this metric."""
         return self.trust is not None and self.trust.tells_better
 
+    @property
+    def has_no_say(self) -> bool:
+        """Whether it was measured on pairs of systems, and people went either way with it."""
+        return self.trust is not None and self.trust.pairs > 0 and not self.knows_people
+
     def agreement(self, system: str, other: str) -> tuple[float, float, float] | None:
         """How often people preferred the same of two systems that differ by as much as these,
         with its 95 % interval; None where nothing is known, or of too few segments, or where

@@ -19,7 +19,7 @@ def trust_lines(result: Result) -> list[str]:
             continue
         lines.append(f"{metric.spec}: {metric.trust.sentence(result.lang)}")
         lines += _differences(metric, result)
-        if len(metric) > 1 and metric.trust.pairs and not metric.knows_people:
+        if len(metric) > 1 and metric.has_no_say:
             lines.append(
                 f"{metric.spec}: whether people prefer the system that it prefers is not known: "
                 "their choices went either way"
