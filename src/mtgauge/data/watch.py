@@ -6,8 +6,9 @@
     in_other_languages("de-en", {"a": texts}, stranger)   # of what is no run, the languages alone
 
 Empty texts, copies of the source or of the reference, text in the wrong script or language, far too
-long text, HTML escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only,
-bare numbers, odd line separators and invisible characters, equal columns, lines in another order.
+long text, HTML escapes, text that is tokenised, lower-cased, in capitals or decomposed (NFD) on one
+side only, bare numbers, odd line separators and invisible characters, equal columns, lines in
+another order.
 What is certainly wrong never comes here: `checks.py` refuses it.
 """
 
@@ -45,6 +46,7 @@ class Side:
     lines: int = 0
     tokenised: int = 0
     cased: int = 0
+    capitals: int = 0
     letters: int = 0
     accented: int = 0
     decomposed: int = 0
@@ -54,9 +56,10 @@ class Side:
         for text in texts:
             self.lines += 1
             self.tokenised += _TOKENISED.search(text) is not None
-            lowered = text.lower()
+            lowered, raised = text.lower(), text.upper()
             self.cased += lowered != text
-            self.letters += lowered != text.upper()  # has letters that know case
+            self.capitals += lowered != raised == text
+            self.letters += lowered != raised  # has letters that know case
             if not text.isascii() and not unicodedata.is_normalized("NFD", text):
                 self.accented += 1  # and written as one character each
             elif not unicodedata.is_normalized("NFC", text):
@@ -71,6 +74,10 @@ class Side:
     @property
     def share_lowered(self) -> float:
         return 1 - self.cased / max(self.letters, 1)
+
+    @property
+    def share_capitals(self) -> float:
+        return self.capitals / max(self.letters, 1)
 
     @property
     def share_decomposed(self) -> float:
@@ -252,7 +259,7 @@ class Watch:
         lines = []
         for name, side in self.sides.items():
             for habit, (limit, text) in _HABITS.items():
-                if habit == "share_lowered" and min(side.letters, reference.letters) < 5:
+                if habit in _OF_CASE and min(side.letters, reference.letters) < 5:
                     continue
                 if habit == "share_decomposed" and min(side.accented, reference.accented) < 2:
                     continue
@@ -327,12 +334,18 @@ _HABITS = {
         "lower-cased, but {other} not. Use the same casing on both sides, or an option that "
         "ignores case.",
     ),
+    "share_capitals": (
+        0.5,
+        "all in capitals, but {other} not. Use the same casing on both sides, or an option that "
+        "ignores case.",
+    ),
     "share_decomposed": (
         0.5,
         "accents are characters of their own (NFD), in {other} not. Bring both to NFC, or equal "
         "words count as different.",
     ),
 }
+_OF_CASE = ("share_lowered", "share_capitals")
 _SENTENCES = {
     "empty": "{n} empty line{s}.",
     "copies": "{n} line{s} copied from the source unchanged.",
