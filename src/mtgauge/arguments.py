@@ -8,7 +8,7 @@ refuse_other("result", result, Result)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 
 from mtgauge.errors import UsageError
@@ -18,9 +18,12 @@ FILES = 'files, for example ["da16.tsv.gz"]'
 
 
 def refuse_no_list(values: object, what: str, of: str, *, filled: bool = False) -> None:
-    """Refuse one text or path in place of several, and what is no list; `filled`: an empty one."""
-    alone = isinstance(values, str | bytes | PathLike | Mapping)
-    if alone or not isinstance(values, Iterable) or (filled and not values):
+    """Refuse one text or path in place of several, and what is no list; `filled`: an empty one.
+
+    An iterator is none: it is empty where it is read again.
+    """
+    other = isinstance(values, str | bytes | PathLike | Mapping | Iterator)
+    if other or not isinstance(values, Iterable) or (filled and not values):
         raise UsageError(f"{what} is a list of {of}.")
 
 

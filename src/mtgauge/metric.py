@@ -285,6 +285,9 @@ class Metric:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(totals[:, self.shown] / n, dtype=np.float64)
 
+    def count(self, totals: FloatArray) -> None:
+        """Count in `notes` what only the sums of a whole run tell; one row per system."""
+
     def explain(self, segment: Segments) -> Explanation:
         raise UsageError(f"{self.name} has no explanation to show.")
 

@@ -22,6 +22,12 @@ NOTES: dict[str, tuple[str, str]] = {
         "{n} segment has too many words in common to try every shift: only the first were tried.",
         "{n} segments have too many words in common to try every shift: only the first were tried.",
     ),
+    "short": (
+        "{n} system has no text as long as the longest n-grams, and so 0 even for a copy of the "
+        "references. Use chrf, or effective_order=on.",
+        "{n} systems have no text as long as the longest n-grams, and so 0 even for a copy of the "
+        "references. Use chrf, or effective_order=on.",
+    ),
     "oov": (
         "{n} word has no vector and was left out.",
         "{n} words have no vector and were left out.",
@@ -45,6 +51,10 @@ NOTES: dict[str, tuple[str, str]] = {
     "no_entities": (
         "{n} segment has a source that names nothing that could be lost, and so no score.",
         "{n} segments have a source that names nothing that could be lost, and so no score.",
+    ),
+    "without a component": (
+        "{n} segment has no score of one component: its blend is of the others.",
+        "{n} segments have no score of one component: their blend is of the others.",
     ),
     "untokenised": (
         "{n} translation does not look tokenised; tokenize=13a splits punctuation off.",
@@ -71,6 +81,10 @@ NOTES: dict[str, tuple[str, str]] = {
     "skipped": (
         "{n} segment was left out because a translation of it is empty.",
         "{n} segments were left out because a translation of each is empty.",
+    ),
+    "partly scored": (
+        "{n} segment has a score for some systems only: it counts for none.",
+        "{n} segments have scores for some systems only: they count for none.",
     ),
     "undefined resamples": (
         "{n} resample has no score for some system; the interval is of the others.",

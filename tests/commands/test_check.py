@@ -87,7 +87,7 @@ def test_no_limit_makes_up_for_another_language(run, tmp_path: Path) -> None:
     for limit, code in (("", 5), ("=40%", 5), ("=100%", 0)):
         line = f"{SIDES} -t a.txt same.txt {limits} --fail-on wrong-language{limit}"
         assert run(line).code == code, "whole copies are no warning of this name"
-    for sides in (f"{SIDES} -t same.txt a.txt", f"{SIDES} -t a.txt b.txt -r same.txt"):
+    for sides in (f"{SIDES} -t same.txt a.txt", f"{SIDES.replace('ref', 'same')} -t a.txt b.txt"):
         assert run(f"{sides} --max-drop bleu=99").code == 3, "a baseline that is none"
 
 
@@ -221,6 +221,22 @@ def test_a_stored_run_that_is_no_baseline(run, tmp_path: Path) -> None:
     (tmp_path / "changed.json").write_text(json.dumps(changed), encoding="utf-8")
     done = run(f"{SIDES} -t b.txt --against changed.json --max-drop chrf=1")
     assert (done.code, "beta is 2, was 3" in done.err) == (2, True)
+
+
+def test_a_drop_between_different_segments_is_refused(run, tmp_path: Path) -> None:
+    """The new run's tool failed on one segment: without it the mean is another one."""
+    (tmp_path / "old.txt").write_text("0.1\n" + "0.9\n" * 19)
+    (tmp_path / "new.txt").write_text("nan\n" + "0.9\n" * 19)
+    limits = "--max-drop comet=0 -m comet"
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "comet.txt").write_text((tmp_path / f"{name}.txt").read_text())
+    assert run("score -t b.txt --scores old/comet.txt --json old.json").code == 0
+    done = run(f"check -t b.txt --scores old/comet.txt --against old.json {limits}")
+    assert done.code == 0
+    done = run(f"check -t b.txt --scores new/comet.txt --against old.json {limits}")
+    assert done.code == 2
+    assert "comet has a score of segment 1 in one of the two runs only (1 such)" in done.err
 
 
 def test_a_closed_gate_does_not_replace_the_stored_run(run, tmp_path: Path) -> None:

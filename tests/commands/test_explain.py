@@ -87,3 +87,11 @@ def test_what_is_refused(run, line: str, code: int, said: str) -> None:
     done = run(line)
     assert done.code == code
     assert said in done.err
+
+
+def test_remarks_on_a_lowered_score_say_which_score_they_are_about(run) -> None:
+    copy = run("explain -s src.de -t src.de -r ref.txt -l de-en -m regressor --segment 2")
+    told = " ".join(copy.out.split())
+    assert "to -3.0000. What follows is about the former. z-score " in told
+    fair = run("explain -s src.de -t b.txt -r ref.txt -l de-en -m regressor --segment 2")
+    assert "What follows" not in fair.out

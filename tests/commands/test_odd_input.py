@@ -80,3 +80,13 @@ def test_one_segment_has_no_interval(run, tmp_path: Path) -> None:
     assert done.code == 0
     assert "±" not in done.out
     assert run("report -t one.a -r one.ref -m chrf --quiet").code == 0
+
+
+@pytest.mark.parametrize("name", ["a.json", "news.de.sgm", "app.po", "film.srt", "page.html.gz"])
+def test_what_holds_more_than_texts_is_no_plain_text(run, tmp_path: Path, name: str) -> None:
+    """Tags and keys are alike on both sides: their lines would be scored as good translations."""
+    (tmp_path / name).write_text('<seg id="1">Text</seg>\n')
+    done = run(f"score -t {name} -r {name} -m chrf")
+    assert (done.code, done.out) == (3, "")
+    assert f"{name}: a " in done.err
+    assert "file holds more than texts, which would be scored too" in done.err

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mtgauge.cli import COMMANDS, _parser
+from mtgauge.commands.flags import _Numbers
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,46 @@ def test_a_warning_is_a_line_without_the_place_in_the_program(tmp_path: Path) ->
     assert first.startswith("mtgauge: cosine: the encoder mtgauge-encoder was not trained on nb;")
     assert "UserWarning" not in done.stderr
     assert ".py" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "given"),
+    [
+        ("score -t a b -t c -m bleu", "translations", ["a", "b", "c"]),
+        ("score -t a -m bleu -m chrf", "metrics", ["bleu", "chrf"]),
+        (
+            "check -t a --fail-below chrf=60 --fail-below bleu=1",
+            "fail_below",
+            ["chrf=60", "bleu=1"],
+        ),
+        ("check -t a --fail-on empty", "fail_on", ["empty"]),
+        ("meta DATA -m bleu -l de-en -l ru-en", "lang", ["de-en", "ru-en"]),
+        ("train esim --train a --train b --dev d --out o", "train", [Path("a"), Path("b")]),
+    ],
+)
+def test_an_option_of_several_values_adds_up(line: str, option: str, given: list[object]) -> None:
+    """A limit of a gate that is written twice must not lose the first."""
+    command = line.split()[0]
+    for _ in range(2):  # and nothing stays in the parser's defaults
+        assert getattr(_parser(command).parse_args(line.split()), option) == given
+
+
+def test_numbers_by_name_add_up() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", nargs="+", action=_Numbers, default={})
+    args = parser.parse_args("--part a=1 b --part c=3".split())
+    assert args.part == {"a": 1.0, "b": 1.0, "c": 3.0}
+
+
+def test_a_gate_with_two_flags_keeps_both_limits(run) -> None:
+    done = run("check -t b.txt -r ref.txt --fail-below chrf=100 --fail-below bleu=0")
+    assert done.code == 5
+    assert "1 of 2 checks failed" in done.out
+
+
+@pytest.mark.parametrize("line", ["meta -m chrf x.tsv", "stream -m kobe x.tsv -o out -l de-en"])
+def test_a_file_behind_the_metrics_is_told(run, tmp_path: Path, line: str) -> None:
+    (tmp_path / "x.tsv").write_text("text\n")
+    done = run(line)
+    assert (done.code, done.out) == (2, "")
+    assert "x.tsv is a file, but stands where metrics do: put it before -m." in done.err

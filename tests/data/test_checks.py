@@ -118,6 +118,9 @@ def test_one_sided_tokenisation_and_casing_are_told() -> None:
     text = watched(tokens, plain)
     assert "sys: tokenised (spaces before punctuation), but the references not" in text
     assert "sys: lower-cased, but the references not" in text
+    text = watched([line.upper() for line in plain], plain)
+    assert "sys: all in capitals, but the references not" in text
+    assert "lower-cased" not in text
     text = watched(plain, tokens)
     assert "the references: tokenised (spaces before punctuation), but sys not" in text
 

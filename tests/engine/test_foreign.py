@@ -52,6 +52,19 @@ def test_direction_and_missing_scores() -> None:
     assert found.notes["undefined in a"] == 1
 
 
+def test_means_are_over_the_segments_that_all_systems_have() -> None:
+    """A tool that failed on the worst segments of b must not make b the better system."""
+    hard_last = [0.9, 0.8, 0.7, 0.2, 0.1]
+    scores = {"a": hard_last, "b": [*hard_last[:3], math.nan, math.nan]}
+    five = {name: texts[:5] for name, texts in SYSTEMS.items()}
+    found = mtgauge.score(five, metrics=[], scores={"comet": scores})["comet"]
+    assert found["a"].score == found["b"].score == pytest.approx(0.8)
+    assert found.notes["partly scored"] == 2
+    none = {name: [*values[:4], math.nan] for name, values in scores.items()}
+    found = mtgauge.score(five, metrics=[], scores={"comet": none})["comet"]
+    assert found.notes["partly scored"] == 1, "a segment that no system has is no difference"
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

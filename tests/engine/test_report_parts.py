@@ -17,7 +17,7 @@ from mtgauge.engine.comparison import compare
 from mtgauge.engine.contrast import Counted
 from mtgauge.engine.inside import chosen, how_many, looked_into
 from mtgauge.engine.slices import MOST_GROUPS, length_groups, value_groups
-from mtgauge.engine.trust import ENOUGH
+from mtgauge.engine.trust import ENOUGH, Trust
 from mtgauge.engine.verdict import needs_person, preferences, shown_pair, verdict
 from mtgauge.errors import InputError, UsageError
 from mtgauge.report.writers import json_text
@@ -283,3 +283,20 @@ def test_wrong_names_are_refused(result, first: str, second: str, told: str) -> 
 def test_one_system_is_not_compared() -> None:
     with pytest.raises(UsageError, match="one system only"):
         compare(mtgauge.score(["x"], references=["x"], metrics=["chrf"]))
+
+
+def test_a_metric_that_people_went_either_way_with_has_no_say(long_run) -> None:
+    """Out of English xmoverscore orders systems no better than a coin: it makes no headline."""
+    unsure = Trust("m", "en-X", "WMT18", 500, 0.2, 40, 200, 0.4, -20.0, -90.0, 30.0)
+    assert verdict(long_run).best == "good"
+    one = replace(long_run["ter"], trust=unsure)
+    found = verdict(replace(long_run, metrics={**long_run.metrics, "ter": one}))
+    assert found.best == "good"
+    said = " ".join(found.sentences)
+    assert "ter has no say: " in said
+    assert "good is better than bad by chrf. " in said
+    both = {spec: replace(metric, trust=unsure) for spec, metric in long_run.items()}
+    found = verdict(replace(long_run, metrics=both))
+    assert found.best is None
+    assert found.headline == "No system is clearly the better one."
+    assert found.sentences[0].startswith("chrf and ter have no say: ")

@@ -134,6 +134,26 @@ def test_few_segments_get_no_chance_that_people_agree(monkeypatch) -> None:
     assert any("takes 100 segments" in sentence for sentence in verdict(result).sentences)
 
 
+def test_a_curve_that_may_go_either_way_says_so(monkeypatch) -> None:
+    """Out of English xmoverscore's slope lies between -89 and 33: a share of 10 % says nothing."""
+    unsure = replace(ROW, slope=-0.4, slope_low=-0.9, slope_high=0.3)
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": unsure}})
+    result = two_systems(trust.ENOUGH)
+    lines = "\n".join(trust_lines(result))
+    assert "chrf: whether people prefer the system that it prefers is not known" in lines
+    assert "of such pairs" not in lines
+    assert mtgauge.compare(result).differences[0].people_agree is None
+    assert any("is not known for these metrics" in line for line in verdict(result).sentences)
+
+
+def test_equal_scores_prefer_nobody(monkeypatch) -> None:
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
+    texts = [f"The dog number {i} barks." for i in range(trust.ENOUGH)]
+    result = mtgauge.score({"a": texts, "b": texts}, references=texts, lang="de-en")
+    assert result["chrf"].agreement("b", "a") is None
+    assert "of such pairs" not in "\n".join(trust_lines(result))
+
+
 def test_the_readme_shows_both_directions_as_measured() -> None:
     """Every row of the README's table, against trust.tsv."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,9 @@ GERMAN = [
 ]
 
 
-def told(hypotheses: list[str], sources: list[str], references: list[str], lang: str) -> list[str]:
+def told(
+    hypotheses: list[str], sources: list[str], references: Sequence[str | Sequence[str]], lang: str
+) -> list[str]:
     result = mtgauge.score(
         {"a": hypotheses}, sources, references, metrics=["chrf"], lang=lang, ci=False
     )
@@ -41,6 +44,16 @@ def test_each_side_in_the_wrong_language_is_told() -> None:
     assert line.startswith("the source: 100% of the 3 lines looked at are not in de")
     (line,) = told(ENGLISH, GERMAN, FRENCH, "de-en")
     assert line.startswith("the references: ")
+
+
+def test_each_of_several_references_is_looked_at() -> None:
+    both = list(zip(ENGLISH, FRENCH, strict=True))
+    (line,) = told(ENGLISH, GERMAN, both, "de-en")
+    assert line.startswith("the references (2): 100% of the 3 lines looked at are not in en")
+    turned = told(GERMAN, ENGLISH, list(zip(ENGLISH, ENGLISH, strict=True)), "de-en")
+    assert [line.split(":")[0] for line in turned] == ["a", "the source"]
+    result = mtgauge.score({"a": GERMAN}, ENGLISH, both, metrics=["chrf"], lang="de-en")
+    assert any("source and translations are exchanged" in line for line in result.warnings)
 
 
 def test_codes_of_any_form_are_understood() -> None:

@@ -312,3 +312,17 @@ def test_segment_scores_from_elsewhere_are_averaged_for_systems():
     )
     (row,), _ = evaluate(mine, external(mine, "system"), "system")
     assert row.values["pearson"] == pytest.approx(1.0)
+
+
+def test_clusters_are_ordered_on_the_points_that_all_metrics_have():
+    """A metric that scored the easy half alone has the greater r in its row, and is no better."""
+    rng = np.random.default_rng(3)
+    human = rng.normal(size=200)
+    hard = np.arange(200) < 100
+    noise = np.where(hard, 3.0, 0.5) * rng.normal(size=200)
+    whole = human + noise
+    easy = np.where(hard, np.nan, human + 1.6 * noise)
+    rows, (compared,) = evaluate(_bare(human), [_scores(whole, "whole"), _scores(easy, "easy")])
+    assert rows[0].values["pearson"] < rows[1].values["pearson"]
+    assert compared.p[0, 1] < 0.05
+    assert compared.clusters == [1, 2]

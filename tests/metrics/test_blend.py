@@ -42,7 +42,8 @@ def test_a_missing_score_is_left_out() -> None:
         (chrf.segment_score(chrf.statistics(BATCH))[2] * 20 + 55 - blend.params()["centres"][0])
         / blend.params()["scales"][0]
     )
-    assert blend.notes["no_entities"] == 1
+    assert blend.notes["without a component"] == 1
+    assert "no_entities" not in blend.notes, "the blend has a score"
 
 
 def test_explain_shows_the_parts() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
+import mtgauge
 from mtgauge.data.segments import Segments
 from mtgauge.metric import Metric, Task
 from mtgauge.registry import load
@@ -113,3 +114,16 @@ def test_is_silent(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixtur
         bleu.segment_score(bleu.statistics(batch))
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_score_of_0_that_only_short_texts_have_is_told() -> None:
+    """Strings of a user interface: sacrebleu's BLEU of a perfect translation is 0."""
+    strings = ["Open", "Save file", "Close all tabs"]
+    specs = ["bleu", "bleu:effective_order=on", "bleu:max_order=3"]
+    found = mtgauge.score({"a": strings, "b": ["x"] * 3}, references=strings, metrics=specs)
+    assert found["bleu"]["a"].score == BLEU().corpus_score(strings, [strings]).score == 0
+    assert found["bleu"].notes["short"] == 2
+    assert "short" not in found["bleu:effective_order=on"].notes
+    assert found["bleu:max_order=3"].notes["short"] == 1
+    longer = [*strings, "one text of four words is enough"]
+    assert "short" not in mtgauge.score(longer, references=longer, metrics=["bleu"])["bleu"].notes

@@ -115,6 +115,17 @@ def test_categories() -> None:
     assert metric.categories(batch) == {"number": (1, 1), "place": (1, 2)}
 
 
+def test_a_copy_of_the_source_keeps_no_kind_of_entity() -> None:
+    """Figure 3 said that a system which translated nothing keeps all."""
+    source = "Berlin und Prag haben heute zusammen 5 neue Brücken über den Fluss gebaut."
+    batch = Segments([source], sources=[source], lang="de-en")
+    guarded, kept = load("kobe"), load("kobe:untranslated=keep")
+    assert isinstance(guarded, Kobe)
+    assert isinstance(kept, Kobe)
+    assert kept.categories(batch) == {"number": (1, 1), "place": (2, 2)}
+    assert guarded.categories(batch) == {"number": (0, 1), "place": (0, 2)}
+
+
 def test_names_do_not_make_a_translation_foreign() -> None:
     batch = Segments(
         ["On May 4 Anna Schmidt was in Vienna."],

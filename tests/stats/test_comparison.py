@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, TER
 from sacrebleu.significance import PairedTest
+from scipy import stats
 
 from mtgauge import registry, score
 from mtgauge.metric import Metric
@@ -127,22 +128,41 @@ def test_randomisation_counts_ties() -> None:
     """Six segments, all better by the same amount: 2 of 64 swaps reach the difference."""
     rows = np.zeros((2, 6, 1))
     rows[1] = 1.0
-    (p,) = paired.p_randomisation([Mean()], [rows], trials=20_000)
-    assert p[0, 1] == pytest.approx(2 / 64, abs=0.005)
+    (p,) = paired.p_randomisation([Mean()], [rows])
+    assert p[0, 1] == 2 / 64
     one = rows[:, :1]
     (p,) = paired.p_randomisation([Mean()], [one], trials=100)
     assert p[0, 1] == 1.0
 
 
-def test_exact_p_by_all_swaps() -> None:
-    """Against the exact test: all 2^10 ways to swap ten segments."""
+@pytest.mark.parametrize("block", [500_000, 70])
+def test_exact_p_by_all_swaps(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """Against the exact test: all 2^10 ways to swap ten segments; drawn ones come near it."""
+    monkeypatch.setattr(bootstrap, "BLOCK", block)
     rows = np.random.default_rng(3).normal(size=(2, 10, 1))
     rows[1] += 0.6
     delta = (rows[1] - rows[0])[:, 0]
-    signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
-    exact = np.mean(np.abs(signs @ delta) >= abs(delta.sum()) - 1e-12)
-    (p,) = paired.p_randomisation([Mean()], [rows], trials=20_000)
-    assert p[0, 1] == pytest.approx(exact, abs=0.015)
+    every = stats.permutation_test(
+        [delta], lambda x: float(x.mean()), permutation_type="samples", n_resamples=2**10
+    )
+    exact = float(every.pvalue)
+    (p,) = paired.p_randomisation([Mean()], [rows], trials=512)
+    assert p[0, 1] == pytest.approx(exact, abs=1e-12)
+    (p,) = paired.p_randomisation([Mean()], [rows], trials=511)
+    assert p[0, 1] == pytest.approx(exact, abs=4 * np.sqrt(exact / 511))
+
+
+@pytest.mark.parametrize("systems", [2, 3, 4, 5, 12])
+def test_the_fewest_units_can_tell_systems_apart_and_one_less_cannot(systems: int) -> None:
+    """As different as can be, all systems would have rank 1 with one unit less."""
+    units = paired.fewest(systems)
+    rows = np.arange(systems)[:, None, None] + np.zeros((1, units, 1))
+    for n in (units, units - 1):
+        (p,) = paired.p_randomisation([Mean()], [rows[:, :n]], trials=10_000)
+        assert (paired.holm(p) < paired.ALPHA)[0, -1] == (n == units)
+    resampled = bootstrap.resampled_scores([Mean()], [rows])
+    assert paired.compare_all([Mean()], [rows], resampled) is not None
+    assert paired.compare_all([Mean()], [rows[:, 1:]], resampled) is None
 
 
 def test_holm_equals_the_textbook() -> None:
@@ -162,6 +182,19 @@ def test_false_stars_are_rare_however_many_systems() -> None:
         (p,) = paired.p_randomisation([Mean()], [rows], trials=1800, seed=trial)
         wrong += bool((paired.holm(p) < paired.ALPHA).any())
     assert wrong <= 6
+
+
+def test_how_often_equal_systems_differ() -> None:
+    """What docs/stats.md says of both tests: one in twenty, and one in seven."""
+    rng = np.random.default_rng(2)
+    swapped, drawn = [], []
+    for trial in range(300):
+        rows = rng.normal(size=(2, 30, 1))
+        swapped.append(paired.p_randomisation([Mean()], [rows], 200, trial)[0][0, 1])
+        (resampled,) = bootstrap.resampled_scores([Mean()], [rows], 200, trial)
+        drawn.append(paired.p_bootstrap(resampled, rows.mean(axis=(1, 2)))[0, 1])
+    assert np.mean(np.array(swapped) < paired.ALPHA) == pytest.approx(1 / 20, abs=0.04)
+    assert np.mean(np.array(drawn) < paired.ALPHA) == pytest.approx(1 / 7, abs=0.06)
 
 
 def test_undefined_resamples_are_left_out() -> None:

@@ -9,6 +9,7 @@ from mtgauge.commands.outputs import OutputFile
 from mtgauge.commands.shared import add_encoder_options, terminal_width, use_encoder_options
 from mtgauge.data import checks
 from mtgauge.data.corpus import Corpus
+from mtgauge.engine.entities import Kept
 from mtgauge.engine.explain import categories, explain_corpus
 from mtgauge.errors import UsageError
 from mtgauge.explanation import Explanation
@@ -85,7 +86,7 @@ def _has_matrix(explanation: Explanation) -> bool:
     return own or any(map(_has_matrix, explanation.parts))
 
 
-def _show_categories(counts: dict[str, tuple[int, int]], as_json: bool) -> int:
+def _show_categories(counts: Kept, as_json: bool) -> int:
     if as_json:
         rows = {category: {"kept": kept, "entities": n} for category, (kept, n) in counts.items()}
         sys.stdout.write(json_text(rows))
@@ -93,5 +94,5 @@ def _show_categories(counts: dict[str, tuple[int, int]], as_json: bool) -> int:
     total = (sum(kept for kept, _ in counts.values()), sum(n for _, n in counts.values()))
     print("category\tentities\tkept\tshare")
     for category, (kept, n) in (*counts.items(), ("all", total)):
-        print(category, n, kept, f"{kept / n:.3f}" if n else "-", sep="\t")
+        print(category, n, f"{kept:.6g}", f"{kept / n:.3f}" if n else "-", sep="\t")
     return 0

@@ -77,7 +77,8 @@ class _Numbers(argparse.Action):
     def __call__(
         self, parser: object, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
-        found: dict[str, float] = {}
+        earlier = getattr(namespace, self.dest, self.default)
+        found: dict[str, float] = {} if earlier is self.default else dict(earlier)
         for item in values:
             name, _, number = item.partition("=")
             try:

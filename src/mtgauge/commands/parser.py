@@ -11,8 +11,10 @@ import difflib
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
+from mtgauge.errors import UsageError
 from mtgauge.report.writers import visible
 
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", re.DOTALL)
@@ -28,8 +30,33 @@ _KINDS: tuple[tuple[str, str], ...] = (
 )
 
 
+class _Gather(argparse._StoreAction):
+    """An option of several values adds up where it is given again: argparse keeps the last only."""
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        if self.dest == "metrics":
+            _refuse_files(values)
+        earlier = getattr(namespace, self.dest, self.default)
+        if self.nargs == "+" and self.option_strings and earlier is not self.default:
+            values = [*earlier, *values]
+        setattr(namespace, self.dest, values)
+
+
+def _refuse_files(specs: Sequence[str]) -> None:
+    """`meta -m chrf judged.tsv` has two metrics and no data, which is no help to know."""
+    for spec in specs:
+        if "." in spec and ":" not in spec and Path(spec).is_file():
+            raise UsageError(f"{spec} is a file, but stands where metrics do: put it before -m.")
+
+
 class Parser(argparse.ArgumentParser):
     """Subcommands get parsers of this class, too."""
+
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.register("action", None, _Gather)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -29,6 +29,7 @@ from mtgauge.errors import InputError, UsageError
 _SOURCE = ("source", "src")
 _REFERENCE = re.compile(r"(?:references?|refs?)(?:[_-]?\d+)?")
 _HYPOTHESIS = re.compile(r"(?:hypothesis|hyp|mt|translation)(?:[_-]?\d+)?")
+_MARKED = frozenset(".json .sgm .sgml .xml .html .htm .po .srt .vtt".split())
 _OTHER = frozenset({"sid", "id", "lp", "year", "system", "human", "raw", "n", "doc", "domain"})
 
 Role = Literal["source", "reference", "system"]
@@ -63,6 +64,17 @@ class Column:
         return tuple(readers.text_of({self.key: v}, self.key, self.label, line) for v in value)
 
 
+def _refuse_marked(path: Path) -> None:
+    """Keys and tags that are alike on both sides would be scored as good translations."""
+    suffix = Path(readers.plain_name(path).lower()).suffix
+    if suffix in _MARKED:
+        raise InputError(
+            f"a {suffix} file holds more than texts, which would be scored too",
+            file=path,
+            remedy="Write the texts one per line, or as a table (.tsv, .csv, .jsonl).",
+        )
+
+
 def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[Column]:
     """The columns that a command-line argument names.
 
@@ -83,6 +95,7 @@ def column(argument: Argument, role: Role, spool: Spool | None = None) -> list[C
                 f"{path} is plain text and has no column {key!r}: "
                 "only .tsv, .csv, .jsonl, .xlsx, .xlf and .tmx files (also .gz) have columns."
             )
+        _refuse_marked(path)
         return [Column(str(path), place)]
     header = readers.header_of(place, str(path))
     if key is not None:

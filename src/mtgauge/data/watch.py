@@ -6,8 +6,9 @@
     in_other_languages("de-en", {"a": texts}, stranger)   # of what is no run, the languages alone
 
 Empty texts, copies of the source or of the reference, text in the wrong script or language, far too
-long text, HTML escapes, text that is tokenised, lower-cased or decomposed (NFD) on one side only,
-bare numbers, odd line separators and invisible characters, equal columns, lines in another order.
+long text, HTML escapes, text that is tokenised, lower-cased, in capitals or decomposed (NFD) on one
+side only, bare numbers, odd line separators and invisible characters, equal columns, lines in
+another order.
 What is certainly wrong never comes here: `checks.py` refuses it.
 """
 
@@ -45,6 +46,7 @@ class Side:
     lines: int = 0
     tokenised: int = 0
     cased: int = 0
+    capitals: int = 0
     letters: int = 0
     accented: int = 0
     decomposed: int = 0
@@ -54,9 +56,10 @@ class Side:
         for text in texts:
             self.lines += 1
             self.tokenised += _TOKENISED.search(text) is not None
-            lowered = text.lower()
+            lowered, raised = text.lower(), text.upper()
             self.cased += lowered != text
-            self.letters += lowered != text.upper()  # has letters that know case
+            self.capitals += lowered != raised == text
+            self.letters += lowered != raised  # has letters that know case
             if not text.isascii() and not unicodedata.is_normalized("NFD", text):
                 self.accented += 1  # and written as one character each
             elif not unicodedata.is_normalized("NFC", text):
@@ -71,6 +74,10 @@ class Side:
     @property
     def share_lowered(self) -> float:
         return 1 - self.cased / max(self.letters, 1)
+
+    @property
+    def share_capitals(self) -> float:
+        return self.capitals / max(self.letters, 1)
 
     @property
     def share_decomposed(self) -> float:
@@ -148,8 +155,7 @@ class Watch:
         references: Sequence[tuple[str, ...]] | None,
     ) -> None:
         """Nothing of `look` but this."""
-        firsts = [row[0] for row in references or () if row]
-        self.identify({**systems, SOURCE: sources or (), REFERENCES: firsts})
+        self.identify({**systems, SOURCE: sources or (), **_alternatives(references or ())})
 
     def identify(self, sides: Mapping[str, Sequence[str]]) -> None:
         """Ask for the language of some lines of each side, spread over the chunk."""
@@ -241,7 +247,7 @@ class Watch:
                 "all of it is the other way round: write "
                 f"-l {self._pair.target}-{self._pair.source}, or exchange the files."
             ]
-        if SOURCE in turned and straight <= {REFERENCES}:
+        if SOURCE in turned and all(name.startswith(REFERENCES) for name in straight):
             return ["source and translations are exchanged: see which file is -s and which is -t."]
         return []
 
@@ -253,7 +259,7 @@ class Watch:
         lines = []
         for name, side in self.sides.items():
             for habit, (limit, text) in _HABITS.items():
-                if habit == "share_lowered" and min(side.letters, reference.letters) < 5:
+                if habit in _OF_CASE and min(side.letters, reference.letters) < 5:
                     continue
                 if habit == "share_decomposed" and min(side.accented, reference.accented) < 2:
                     continue
@@ -263,6 +269,19 @@ class Watch:
                     first, other = pair if more > 0 else pair[::-1]
                     lines.append(f"{first}: {text.format(other=other)}")
         return lines
+
+
+def _alternatives(references: Sequence[tuple[str, ...]]) -> dict[str, list[str]]:
+    """First, second, third references: one of several files may be the wrong one.
+
+    >>> _alternatives([("a", "b"), ("c",)])
+    {'the references': ['a', 'c'], 'the references (2)': ['b']}
+    """
+    most = max(map(len, references), default=0)
+    return {
+        REFERENCES + (f" ({k + 1})" if k else ""): [row[k] for row in references if len(row) > k]
+        for k in range(most)
+    }
 
 
 def in_other_languages(
@@ -315,12 +334,18 @@ _HABITS = {
         "lower-cased, but {other} not. Use the same casing on both sides, or an option that "
         "ignores case.",
     ),
+    "share_capitals": (
+        0.5,
+        "all in capitals, but {other} not. Use the same casing on both sides, or an option that "
+        "ignores case.",
+    ),
     "share_decomposed": (
         0.5,
         "accents are characters of their own (NFD), in {other} not. Bring both to NFC, or equal "
         "words count as different.",
     ),
 }
+_OF_CASE = ("share_lowered", "share_capitals")
 _SENTENCES = {
     "empty": "{n} empty line{s}.",
     "copies": "{n} line{s} copied from the source unchanged.",

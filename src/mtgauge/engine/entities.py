@@ -29,7 +29,7 @@ from mtgauge.knowledge.link.annotations import Side, side_of, write
 from mtgauge.knowledge.link.mention import Mention
 from mtgauge.metrics.kobe import Kobe
 
-Kept = dict[str, tuple[int, int]]  # kind: (kept, all) of the source's entities
+Kept = dict[str, tuple[float, int]]  # kind: (kept, all) of the source's entities
 
 
 @dataclass

@@ -83,6 +83,8 @@ def explain_alone(metric: Metric, alone: Segments) -> Explanation:
     facts = {reason: round(shares[reason], 4), "score without it": found.score}
     said = _REASONS[reason].format(shares[reason])
     remark = f"{said} That moves the score from {found.score:.4f} to {score:.4f}."
+    if found.findings or found.remarks:
+        remark += " What follows is about the former."
     return replace(
         found,
         score=score,

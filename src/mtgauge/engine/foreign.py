@@ -5,7 +5,9 @@
     ready = as_ready(comet.name, lower=False, lang="de-en")
 
 The row is (score, whether there is one), a system's score the mean of its segments that have one.
-The signature says `from:file`: how the numbers were made is known to the tool that made them.
+A segment that some system has no score for counts for none: means over different segments compare
+nothing, and a tool that fails on the hard ones would make its system the better. The signature
+says `from:file`: how the numbers were made is known to the tool that made them.
 """
 
 from __future__ import annotations
@@ -46,8 +48,14 @@ def rows(foreign: Foreign, systems: Sequence[str], segments: int) -> FloatArray:
     """Statistics of every system and segment; wrong systems and lengths are refused."""
     foreign.check(systems, segments)
     table = np.stack([foreign.scores[name] for name in systems])
-    scored = ~np.isnan(table)
+    scored = np.broadcast_to(~np.isnan(table).any(axis=0), table.shape)
     return np.stack([np.where(scored, table, 0.0), scored.astype(np.float64)], axis=2)
+
+
+def partly_scored(foreign: Foreign) -> int:
+    """Segments that some systems have a score for and others not."""
+    unknown = np.isnan(np.stack(list(foreign.scores.values())))
+    return int((unknown.any(axis=0) & ~unknown.all(axis=0)).sum())
 
 
 def refuse_names(found: Sequence[Foreign], specs: Sequence[str], lower: Collection[str]) -> None:

@@ -9,7 +9,7 @@ where there is one only, or where a stored run is the baseline.
 - `fail-below METRIC=X`: closed if the score is worse than X (above it, where lower is better).
 - `max-drop METRIC=X`: closed if the score is worse than that of the baseline by more than X. With
   `significant`, only if the drop is no chance either: p < 0.05 by the paired randomisation of the
-  scores' own table. Where there is no test (fewer than six segments, `--no-ci`) the drop decides.
+  scores' own table. Where there is no test (too few segments, `--no-ci`) the drop decides.
 - `fail-on NAME=N`: closed if more than N segments have the warning.
 
 No limit means much where most of a text is in another language than the pair says: such a source,
@@ -227,6 +227,7 @@ def _drop(
     else:
         base = _counterpart(last, name, baseline)
         before = _defined(last[spec], base, "the stored run")
+        _refuse_other_segments(spec, system, before)
         p = _p_of_means(system, before, result.seed)
         base = f"{base}, stored"
     gain = system.segments - before.segments
@@ -307,6 +308,17 @@ def _counterpart(last: Result, name: str, baseline: str | None) -> str:
         f"Which system of the stored run is the baseline of {name}? Name it with --baseline: "
         f"{', '.join(last.systems)}."
     )
+
+
+def _refuse_other_segments(spec: str, system: SystemScore, before: SystemScore) -> None:
+    """Means over different segments are no drop: a tool may have failed on the hard ones."""
+    other = np.isnan(system.segments) != np.isnan(before.segments)
+    if other.any():
+        raise UsageError(
+            f"{spec} has a score of segment {np.argmax(other) + 1} in one of the two runs only "
+            f"({other.sum():,} such): a drop between different segments means nothing. Score the "
+            "same segments in both."
+        )
 
 
 def _p_of_means(system: SystemScore, before: SystemScore, seed: int) -> float | None:

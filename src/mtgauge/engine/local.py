@@ -24,7 +24,7 @@ from mtgauge.data.corpus import Chunk, Corpus
 from mtgauge.data.foreign import Foreign
 from mtgauge.data.segments import Segments
 from mtgauge.data.watch import Strangers, Watch
-from mtgauge.engine.foreign import as_ready, refuse_names, rows
+from mtgauge.engine.foreign import as_ready, partly_scored, refuse_names, rows
 from mtgauge.engine.places import Here, Place, shard_size
 from mtgauge.engine.ready import serve
 from mtgauge.engine.result import MetricResult, Result, SystemScore
@@ -35,7 +35,7 @@ from mtgauge.errors import InputError
 from mtgauge.metric import FloatArray, Task
 from mtgauge.signature import sign
 from mtgauge.stats.bootstrap import RESAMPLES, SEED
-from mtgauge.stats.paired import FEWEST, too_few
+from mtgauge.stats.paired import FEWEST, fewest, too_few
 from mtgauge.text.untranslated import ask_strangers
 
 Empty = Literal["worst", "skip", "error"]
@@ -161,7 +161,9 @@ def score_corpus(
         if progress is not None:
             progress(size)
     tables = {spec: np.concatenate(parts, axis=1) for spec, parts in gathered.items()}
-    tables |= {one.name: rows(one, names, n) for one in brought}
+    for one in brought:
+        tables[one.name] = rows(one, names, n)
+        foreign_metrics[one.name].metric.notes["partly scored"] = partly_scored(one)
     skipped = np.concatenate(blank) if empty == "skip" else np.zeros(n, dtype=bool)
     if skipped.all():
         raise InputError("every segment has an empty hypothesis", remedy="Use --empty worst.")
@@ -202,9 +204,12 @@ def score_corpus(
 
 def _untested(names: Sequence[str], how: Comparing, units: int, what: str) -> str | None:
     """Why systems were not tested against each other, where they might have been."""
-    if len(names) < 2 or not how.ci or units >= FEWEST:
+    if len(names) < 2 or not how.ci or units >= (enough := fewest(len(names))):
         return None
-    return f"{too_few(units, what)}: below {FEWEST} no difference can reach p < 0.05."
+    few = too_few(units, what)
+    if len(names) == 2:
+        return f"{few}: below {enough} no difference can reach p < 0.05."
+    return f"{few} for {len(names)} systems: below {enough} none can reach p < 0.05."
 
 
 def task_of(corpus: Corpus, lang: str | None) -> Task:

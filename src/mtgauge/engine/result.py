@@ -87,14 +87,20 @@ class MetricResult(Mapping[str, SystemScore]):
     @property
     def knows_people(self) -> bool:
         """Whether it is known how often people agree with a difference of this metric."""
-        return self.trust is not None and not math.isnan(self.trust.slope)
+        return self.trust is not None and self.trust.tells_better
+
+    @property
+    def has_no_say(self) -> bool:
+        """Whether it was measured on pairs of systems, and people went either way with it."""
+        return self.trust is not None and self.trust.pairs > 0 and not self.knows_people
 
     def agreement(self, system: str, other: str) -> tuple[float, float, float] | None:
         """How often people preferred the same of two systems that differ by as much as these,
-        with its 95 % interval; None where nothing is known, or of too few segments."""
+        with its 95 % interval; None where nothing is known, or of too few segments, or where
+        the scores are equal and so prefer neither."""
         difference = self[system].score - self[other].score
         few = len(self[system].segments) < ENOUGH
-        if self.trust is None or not self.knows_people or few or math.isnan(difference):
+        if self.trust is None or not self.knows_people or few or not abs(difference) > 0:
             return None
         return self.trust.chance_to_agree(difference)
 

@@ -68,7 +68,9 @@ def summarise(
     found = {}
     for j, (spec, ready) in enumerate(metrics.items()):
         metric, table = ready.metric, tables[spec]
-        real = metric.system_score(kept[j].sum(axis=1), np.full(len(names), float(segments)))
+        totals = kept[j].sum(axis=1)
+        metric.count(totals)
+        real = metric.system_score(totals, np.full(len(names), float(segments)))
         by_segment = np.array([metric.segment_score(rows) for rows in table])
         by_segment[:, skipped] = np.nan
         result = MetricResult(

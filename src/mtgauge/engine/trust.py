@@ -76,6 +76,11 @@ class Trust:
         where = "" if self.lp == lang else f" ({self.lp}; nothing is known of {lang} itself)"
         return f"{', '.join(known)}, {self.data}{where}"
 
+    @property
+    def tells_better(self) -> bool:
+        """Whether people surely go one way with it: no slope, or one that may be 0, is no help."""
+        return self.slope_low > 0 or self.slope_high < 0
+
     def chance_to_agree(self, difference: float) -> tuple[float, float, float]:
         """How often people preferred the same system, with its interval."""
         size = abs(difference)

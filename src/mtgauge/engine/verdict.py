@@ -7,10 +7,12 @@
 
 A metric *prefers* one of two systems where the test of all pairs finds a difference (p < 0.05,
 corrected). A system beats another that more metrics prefer it to than the other way round; the best
-beats all others. Whether people would notice is told by the most trusted metric that prefers the
-best system (engine/trust.py). A segment needs a person if it has a warning (engine/flags.py), or if
-the most trusted metric scores it unusually low: below the first quartile by more than 1.5 times the
-distance of the quartiles (Tukey's rule), over the segments of all systems.
+beats all others. A metric that people went either way with, when it was measured on systems of this
+pair or direction, has no say. Whether people would notice is told by the most trusted metric that
+prefers the best system (engine/trust.py). A segment needs a person if it has a warning
+(engine/flags.py), or if the most trusted metric scores it unusually low: below the first quartile
+by more than 1.5 times the distance of the quartiles (Tukey's rule), over the segments of all
+systems.
 """
 
 from __future__ import annotations
@@ -82,6 +84,8 @@ def preferences(result: Result, system: str, other: str) -> Preferences:
     undecided: list[str] = []
     i, j = result.systems.index(system), result.systems.index(other)
     for metric in served(result):
+        if metric.has_no_say:
+            continue
         gain = metric[system].score - metric[other].score
         gain = gain if metric.higher_is_better else -gain
         sure = metric.tests is not None and metric.tests.adjusted[i, j] < ALPHA
@@ -149,21 +153,22 @@ def unusually_low(metric: MetricResult) -> np.ndarray:
 
 
 def _comparison(result: Result, best: str | None) -> list[str]:
-    names, total = result.systems, len(served(result))
+    names, total = result.systems, len(served(result)) - len(_silent(result))
     if len(names) == 1:
         return [f"One system, {names[0]}: there is nothing to compare it with."]
     if all(metric.tests is None for metric in served(result)):
         why = result.untested or "the run made no tests."
         return [f"Which system is better was not tested: {why}", _ahead(result)]
     if best is None:
-        return _undecided(result)
+        return [*_undecided(result), *_no_say(result)]
     alike: dict[Preferences, list[str]] = {}
     for other in names:
         if other != best:
             alike.setdefault(preferences(result, best, other), []).append(other)
     lines = [_preferred(best, others, found, total) for found, others in alike.items()]
     return [f"{best} is the better system." if len(names) == 2 else f"{best} is the best system.",
-            *lines, _how_sure(result, best), *_would_notice(result, best)]  # fmt: skip
+            *lines, *_no_say(result), _how_sure(result, best),
+            *_would_notice(result, best)]  # fmt: skip
 
 
 def _preferred(best: str, others: Sequence[str], found: Preferences, total: int) -> str:
@@ -171,7 +176,7 @@ def _preferred(best: str, others: Sequence[str], found: Preferences, total: int)
     whom = _list(others)
     line = f"{best} is better than {whom} by "
     if len(found.mine) == total:
-        return line + ("the one metric." if total == 1 else f"all {total} metrics.")
+        return line + (f"{found.mine[0]}." if total == 1 else f"all {total} metrics.")
     line += f"{len(found.mine)} of {_metrics(total)} ({_list(found.mine)})"
     if found.theirs:
         line += f"; {_list(found.theirs)} {_verb(found.theirs, 'prefer')} {whom}"
@@ -182,7 +187,7 @@ def _preferred(best: str, others: Sequence[str], found: Preferences, total: int)
 
 def _undecided(result: Result) -> list[str]:
     lines = []
-    names = result.systems
+    names = result.systems if len(_silent(result)) < len(served(result)) else ()
     for i, one in enumerate(names):
         for other in names[i + 1 :]:
             found = preferences(result, one, other)
@@ -192,8 +197,21 @@ def _undecided(result: Result) -> list[str]:
                 f"{one} and {other}: {'; '.join(told)}." if told
                 else f"{one} and {other}: no metric sees a sure difference."
             )  # fmt: skip
-    return ["No system is clearly the better one." if len(names) == 2
+    return ["No system is clearly the better one." if len(result.systems) == 2
             else "No system is clearly the best.", *lines]  # fmt: skip
+
+
+def _silent(result: Result) -> list[str]:
+    return [metric.spec for metric in served(result) if metric.has_no_say]
+
+
+def _no_say(result: Result) -> list[str]:
+    if not (specs := _silent(result)):
+        return []
+    return [
+        f"{_list(specs)} {'has' if len(specs) == 1 else 'have'} no say: on systems of this "
+        "language pair or direction people went either way with such differences."
+    ]
 
 
 def _how_sure(result: Result, best: str) -> str:

@@ -262,7 +262,11 @@ def _compare(
     test: significance.Test,
     seed: int,
 ) -> list[Comparison]:
-    """Tests on the points that every metric has scored."""
+    """Tests and order on the points that every metric has scored.
+
+    A metric that scored the easy ones alone has a better correlation in its row, and no better
+    place here.
+    """
     if len(rows) < 2:
         return []
     names = tuple(row.metric for row in rows)
@@ -273,13 +277,12 @@ def _compare(
         points = tables[:, common]
         cells = _cells(judgements, scores, points) if common.all() and level == "system" else None
         p = significance.matrix(points, human[common], test, seed, cells)
-        values = [row.values["pearson"] for row in rows]
-        ranks = significance.clusters(values, p)
+        ranks = significance.clusters(correlation.pearson(points, human[common]).tolist(), p)
         found.append(Comparison(*about, "pearson", test, names, p, ranks))
     known = pairs[~np.isnan(tables[:, pairs]).any(axis=(0, 2))] if len(pairs) else pairs
     if len(known):
         p = significance.tau_matrix(tables, known, seed)
-        ranks = significance.clusters([row.values["tau_wmt"] for row in rows], p)
+        ranks = significance.clusters(correlation.tau_wmt(tables, known).tolist(), p)
         found.append(Comparison(*about, "tau_wmt", "bootstrap", names, p, ranks))
     return found
 

@@ -141,6 +141,8 @@ class Blend(ReferenceFree):
         blocks = []
         for part in self._parts():
             blocks.append(part.filled_rows(batch))
+            part.notes.pop("no_entities", None)  # no score of kobe, and yet one of the blend
+            self.notes["without a component"] += int(np.isnan(part.segment_score(blocks[-1])).sum())
             self.notes.update(part.notes)
             part.notes.clear()
         return np.concatenate(blocks, axis=1)

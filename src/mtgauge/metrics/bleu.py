@@ -97,6 +97,11 @@ class Bleu(WordMetric):
     def system_score(self, totals: FloatArray, n: FloatArray) -> FloatArray:
         return self._score(totals, self.effective_order)
 
+    def count(self, totals: FloatArray) -> None:
+        short = (totals[:, 0] > 0) & (totals[:, -1] == 0)
+        if short.any() and not self.effective_order:
+            self.notes["short"] = int(short.sum())
+
     def _score(self, rows: FloatArray, effective_order: bool) -> FloatArray:
         """sacrebleu's `compute_bleu`, for many rows of sums at once."""
         sys_len, ref_len = rows[:, 0], rows[:, 1]

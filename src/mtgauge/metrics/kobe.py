@@ -197,15 +197,20 @@ class Kobe(PresetMetric):
             self._facts,
         )  # fmt: skip
 
-    def categories(self, batch: Segments) -> dict[str, tuple[int, int]]:
-        """{category: (matches, source entities)}: which kinds of entity are lost."""
-        table: dict[str, list[int]] = {}
-        for found in self.agreements(batch):
-            for mention, _ in found.matched:
-                table.setdefault(mention.category, [0, 0])[0] += 1
-            for mention in [s for s, _ in found.matched] + found.lost:
-                table.setdefault(mention.category, [0, 0])[1] += 1
-        return {category: (m, s) for category, (m, s) in sorted(table.items())}
+    def categories(self, batch: Segments) -> dict[str, tuple[float, int]]:
+        """{category: (matches, source entities)}: which kinds of entity are lost.
+
+        As in the score a match counts by the share of its text that is translated: what is left of
+        a copy of the source is not kept.
+        """
+        table: dict[str, tuple[float, int]] = {}
+        translated = 1 - self.untranslated_shares(batch)
+        for found, share in zip(self.agreements(batch), translated.tolist(), strict=True):
+            counted = [(source.category, share) for source, _ in found.matched]
+            for category, kept in [*counted, *((lost.category, 0.0) for lost in found.lost)]:
+                before = table.get(category, (0.0, 0))
+                table[category] = (before[0] + kept, before[1] + 1)
+        return dict(sorted(table.items()))
 
     def agreements(self, batch: Segments) -> list[Agreement]:
         """For every row its matched, lost and invented mentions; each distinct text linked once."""

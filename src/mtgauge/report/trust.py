@@ -19,6 +19,11 @@ def trust_lines(result: Result) -> list[str]:
             continue
         lines.append(f"{metric.spec}: {metric.trust.sentence(result.lang)}")
         lines += _differences(metric, result)
+        if len(metric) > 1 and metric.has_no_say:
+            lines.append(
+                f"{metric.spec}: whether people prefer the system that it prefers is not known: "
+                "their choices went either way"
+            )
     if result.segments < ENOUGH and any(m.knows_people and len(m) > 1 for m in result.values()):
         lines.append(f"whether people see such differences is said of {ENOUGH} segments or more")
     return lines
