@@ -130,8 +130,9 @@ def learning_curve(work: Path) -> tuple[str, str]:
     folder = work / "heads"
     with (folder / "curve.tsv").open(encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))
-    grid = [["training segments", "of", "epochs", "mean r on WMT17"]]
-    grid += [[f"{int(r['segments']):,}", r["corpus"], r["epochs"], r["pearson"]] for r in rows]
+    grid = [["training segments", "of", "epochs", "minutes", "mean r on WMT17"]]
+    kept = ("corpus", "epochs", "minutes", "pearson")
+    grid += [[f"{int(row['segments']):,}", *(row[key] for key in kept)] for row in rows]
     card = json.loads((folder / "curve" / rows[0]["segments"] / "card.json").read_text("utf-8"))
     lines = [
         "# Mathur et al. 2019, Putting Evaluation in Context, Figure 1",
@@ -139,12 +140,12 @@ def learning_curve(work: Path) -> tuple[str, str]:
         "How ESIM's correlation with people grows with the judgements that it learns from: mean",
         "Pearson of segments over the seven pairs to English of WMT17. The paper draws the curve",
         "on BERT's vectors; ours is on those of the package's encoder, by the paper's settings.",
-        "TrainS is the paper's; more segments are WMT18's, a stand-in for TrainL, and a run that",
-        "was ended before its stopping rule shows few epochs. Printed with all: TrainS (3,360)",
+        "TrainS is the paper's; more segments are WMT18's, a stand-in for TrainL, whose run was",
+        "ended by `--minutes 25` and not by the stopping rule. Printed with all: TrainS (3,360)",
         f"{PRINTED_ESIM['TrainS']}, TrainL (125,000) {PRINTED_ESIM['TrainL']}.",
         "",
         "```text",
-        f"python recipes/heads.py --data DIR --work WORK --curve --bf16 --sizes "
+        f"python recipes/heads.py --data DIR --work WORK --curve --bf16 --minutes 25 --sizes "
         f"{' '.join(row['segments'] for row in rows)}",
         "```",
         "",

@@ -104,15 +104,16 @@ def _pairs(data: Path, corpus: str) -> Sequence[str]:
 def curve(args: argparse.Namespace) -> None:
     """ESIM by number of segments: TrainS as far as it goes, then its large stand-in."""
     found: dict[int, float] = {}
-    lines = ["segments\tcorpus\tepochs\tpearson"]
+    lines = ["segments\tcorpus\tepochs\tminutes\tpearson"]
     for size in args.sizes:
         corpus = "TrainS" if size <= 3360 else "TrainL"
         out = args.work / "heads" / "curve" / str(size)
         fit(args, "esim", corpus, out, None if size in (3360, 138_199) else size)
         rows = meta([args.data / "da17.tsv.gz"], [f"esim:model={out}"], ci=False).rows
         found[size] = next(row.values["pearson"] for row in rows if row.over)
-        epochs = json.loads((out / "card.json").read_text("utf-8"))["epochs"]
-        lines.append(f"{size}\t{corpus}\t{epochs}\t{found[size]:.4f}")
+        card = json.loads((out / "card.json").read_text("utf-8"))
+        how_long = f"{card['epochs']}\t{card['seconds'] / 60:.0f}"
+        lines.append(f"{size}\t{corpus}\t{how_long}\t{found[size]:.4f}")
         print(lines[-1], flush=True)
     folder = args.work / "heads"
     (folder / "curve.tsv").write_text("\n".join(lines) + "\n", "utf-8")
