@@ -220,7 +220,9 @@ def test_usual_words_of_the_target_language_are_no_copies() -> None:
     assert copied_share(*texts).tolist() == [1 / 3, 2 / 3]
     assert copied_share(["The office opens."], ["Здесь office opens."], Language("ru"))[0] > 0.6
     weights = [load(spec(lm="off", copy_penalty=weight)) for weight in ("0.5", "0")]
-    with_, without = (m.statistics(Segments(texts[1], texts[0], lang="de-en"))[:, 0] for m in weights)
+    with_, without = (
+        m.statistics(Segments(texts[1], texts[0], lang="de-en"))[:, 0] for m in weights
+    )
     np.testing.assert_allclose(with_ - without, [0, -1 / 3], atol=1e-6)
 
 
