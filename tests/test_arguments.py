@@ -51,11 +51,12 @@ def test_a_wrong_type_is_named(name: str) -> None:
 
 def test_integers_of_numpy_are_whole_numbers() -> None:
     """As a loop over `np.arange` gives them; in the result they are ints, which JSON can hold."""
+    five: Any = np.int64(5)
     systems = {"a": ["A cat sat."] * 6, "b": ["The cat sat."] * 6}
-    found = mtgauge.score(systems, references=["The cat sat."] * 6, seed=np.int64(12345))
-    assert json.loads(json.dumps(found.to_dict()))["seed"] == 12345
-    assert type(Where(workers=np.uint8(1)).workers) is int
-    assert type(Plan(limit=np.int32(5)).limit) is int
+    found = mtgauge.score(systems, references=["The cat sat."] * 6, seed=five)
+    assert json.loads(json.dumps(found.to_dict()))["seed"] == 5
+    assert type(Where(workers=five).workers) is int
+    assert type(Plan(limit=five).limit) is int
 
 
 def test_training_is_told_of_files_and_settings() -> None:
