@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import mtgauge
+from mtgauge.data.codes import Language
 from mtgauge.data.judged_files import read
 from mtgauge.data.segments import Segments
 from mtgauge.metric import FloatArray
@@ -41,7 +42,7 @@ def parts_of(rows: Segments, encoder: str, lm: str) -> dict[str, FloatArray]:
     }
     found["given"] = score(f"fluency:lm_given=source,lm={lm}")
     found["alone"] = score(f"fluency:lm={lm}")
-    return found | {"copied": copied_share(rows.sources, rows.hypotheses)}
+    return found | {"copied": copied_share(rows.sources, rows.hypotheses, Language("en"))}
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ METRICS = (
 TRAINED = {"esim", "bilstm", "bilstm-attention", "ruse", "regressor"}
 REMAPPED, LEARNED = {"xmoverscore", "cosine"}, {"en-de", "en-et", "en-tr"}
 WAYS = ("X-en", "en-X")
+CURVE = ("slope", "slope_low", "slope_high", "largest")  # of a direction
 HELD_OUT = "WMT18 held out"
 SEED = 7
 RESAMPLES = 400
@@ -220,7 +221,7 @@ def measure(specs: Sequence[str], sets: Sequence[Judgements]) -> list[Trust]:
 
 
 def _rows(pairs: dict[str, Found], keys: dict[tuple[str, str], str], spec: str) -> Iterator[Trust]:
-    """Each direction, then its pairs with the direction's slope: few systems, which a metric may
+    """Each direction, then its pairs with the direction's curve: few systems, which a metric may
     even order without a fault, give no slope of their own."""
     for way in dict.fromkeys(direction(lp) for lp in pairs):
         members = [lp for lp in pairs if direction(lp) == way]
@@ -228,8 +229,7 @@ def _rows(pairs: dict[str, Found], keys: dict[tuple[str, str], str], spec: str) 
         yield whole
         for lp in members:
             row = row_of(keys[spec, lp], lp, [pairs[lp]])
-            slopes = {name: getattr(whole, name) for name in ("slope", "slope_low", "slope_high")}
-            yield replace(row, **slopes)
+            yield replace(row, **{name: getattr(whole, name) for name in CURVE})
 
 
 def row_of(metric: str, lp: str, found: Sequence[Found]) -> Trust:
@@ -251,6 +251,7 @@ def row_of(metric: str, lp: str, found: Sequence[Found]) -> Trust:
         slope(differences) if differences else math.nan,
         low,
         high,
+        max((float(np.abs(x.metric).max()) for x in differences), default=math.nan),
     )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mtgauge
+from mtgauge.engine.places import Where
 from mtgauge.errors import UsageError
+from mtgauge.meta.study import Plan
 
 RESULT: Any = mtgauge.score(
     {"a": ["A cat sat."] * 6, "b": ["The cat sat."] * 6}, None, ["The cat sat."] * 6, ["chrf"]
@@ -28,6 +32,9 @@ DOORS: dict[str, tuple[Callable[[], object], str]] = {
     "one file": (lambda: wrong.meta("a", ["bleu"], scores="b.tsv"), "scores is a list of files"),
     "human": (lambda: wrong.meta("a", ["bleu"], human=5), "human is a file, or {"),
     "a limit": (lambda: wrong.meta("a", ["bleu"], limit="5"), "limit='5' is not a whole number"),
+    "a seed": (lambda: wrong.score(**SCORED, seed=True), "seed=True is not a whole number"),
+    "a half seed": (lambda: wrong.score(**SCORED, seed=np.float64(3)), "is not a whole number"),
+    "a probe's seed": (lambda: wrong.probe("robust", **TEXTS, seed="x"), "seed='x' is not a whole"),
     "a table": (lambda: wrong.meta(experiment=5), "experiment is a str, not a int"),
     "worse": (lambda: wrong.probe("robust", **TEXTS, worse=["a"]), "worse is {name: [one per"),
     "mbr": (lambda: wrong.rerank([["a", "b"]], mbr="chrf"), "mbr is a list of specs"),
@@ -40,6 +47,16 @@ def test_a_wrong_type_is_named(name: str) -> None:
     with pytest.raises(UsageError) as told:
         call()
     assert said in str(told.value)
+
+
+def test_integers_of_numpy_are_whole_numbers() -> None:
+    """As a loop over `np.arange` gives them; in the result they are ints, which JSON can hold."""
+    five: Any = np.int64(5)
+    systems = {"a": ["A cat sat."] * 6, "b": ["The cat sat."] * 6}
+    found = mtgauge.score(systems, references=["The cat sat."] * 6, seed=five)
+    assert json.loads(json.dumps(found.to_dict()))["seed"] == 5
+    assert type(Where(workers=five).workers) is int
+    assert type(Plan(limit=five).limit) is int
 
 
 def test_training_is_told_of_files_and_settings() -> None:

@@ -2,13 +2,14 @@
 
 refuse_no_list(metrics, "metrics", 'specs, for example ["bleu", "chrf:beta=3"]')
 refuse_no_choice("level", level, ("system", "segment"))
-refuse_no_count("seed", seed, least=0)
+seed = whole_number("seed", seed, least=0)
 refuse_other("result", result, Result)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from os import PathLike
 
 from mtgauge.errors import UsageError
@@ -33,9 +34,11 @@ def refuse_no_choice(what: str, value: object, options: Iterable[str]) -> None:
         raise UsageError(f"{what}={value!r} is not one of {', '.join(options)}.")
 
 
-def refuse_no_count(what: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+def whole_number(what: str, value: object, least: int) -> int:
+    """Any integer, NumPy's too, as an int, which JSON can hold."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise UsageError(f"{what}={value!r} is not a whole number of {least} or more.")
+    return int(value)
 
 
 def refuse_other(what: str, value: object, kind: type) -> None:

@@ -219,6 +219,17 @@ def test_lines_to_standard_output(corpus, capfdbinary):
     stream(corpus, "-m", "chrf", "--top", "3", code=2)
 
 
+@pytest.mark.parametrize("name", ["out.jsonl", "out.tsv.gz", "out.parquet"])
+def test_the_name_of_a_file_is_no_folder(corpus, tmp_path, capsys, name):
+    """A folder called out.jsonl is hardly what was meant; one that is there already is."""
+    stream(corpus, "--add", "length_ratio", "-o", name, code=3)
+    assert "this is the name of a file. Name a folder, or leave -o out" in capsys.readouterr().err
+    assert not (tmp_path / name).exists()
+    (tmp_path / name).mkdir()
+    stream(corpus, "--add", "length_ratio", "-o", name)
+    assert len(rows(name)) == LINES
+
+
 def test_standard_input(corpus, tmp_path):
     command = [sys.executable, "-m", "mtgauge", "stream", "-", "--format", "tsv", "--no-header",
                "--source-column", "1", "--target-column", "2", "--keep", "duplicate",

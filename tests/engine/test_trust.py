@@ -146,6 +146,39 @@ def test_a_curve_that_may_go_either_way_says_so(monkeypatch) -> None:
     assert any("is not known for these metrics" in line for line in verdict(result).sentences)
 
 
+def test_beyond_what_was_seen_nothing_is_said_of_people(monkeypatch) -> None:
+    """The curve goes on to 1, also for a metric that orders a fifth of the pairs as people do."""
+    seen = replace(ROW, largest=20.0)
+    monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": seen}})
+    result = two_systems(trust.ENOUGH)
+    difference = result["chrf"]["new"].score - result["chrf"]["old"].score
+    assert difference > 20
+    assert result["chrf"].agreement("new", "old") is None
+    lines = "\n".join(trust_lines(result))
+    assert "against old; that is larger than any difference seen among WMT's systems" in lines
+    assert "of such pairs" not in lines
+    assert "people_agree" not in result.to_dict()["metrics"][0]["systems"]["new"]["versus"]
+    said = [line for line in verdict(result).sentences if "larger than any seen among" in line]
+    assert len(said) == 1
+    monkeypatch.setattr(
+        trust, "_table", lambda: {"chrf": {"de-en": replace(ROW, largest=difference)}}
+    )
+    assert two_systems(trust.ENOUGH)["chrf"].agreement("new", "old") is not None
+
+
+def test_the_largest_difference_is_that_of_the_whole_direction() -> None:
+    made = recipe("trust")
+    found = {
+        lp: made.Found(["WMT18"], [(9, 0.5)], 3, [made.Differences.of(scores, human)])
+        for lp, scores, human in (
+            ("de-en", {"a": 1.0, "b": 4.0, "c": 9.0}, {"a": 1.0, "b": 2.0, "c": 1.0}),  # a = c
+            ("cs-en", {"a": 2.0, "b": 0.0}, {"a": 2.0, "b": 1.0}),
+        )
+    }
+    rows = made._rows(found, {("chrf", lp): "chrf" for lp in found}, "chrf")
+    assert {row.lp: row.largest for row in rows} == {"X-en": 5.0, "de-en": 5.0, "cs-en": 5.0}
+
+
 def test_equal_scores_prefer_nobody(monkeypatch) -> None:
     monkeypatch.setattr(trust, "_table", lambda: {"chrf": {"de-en": ROW}})
     texts = [f"The dog number {i} barks." for i in range(trust.ENOUGH)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mtgauge.data.codes import Language
 from mtgauge.data.segments import Segments
 from mtgauge.encode import load_encoder, load_language_model
 from mtgauge.encode.lm import mean_scores
@@ -18,10 +20,13 @@ from mtgauge.encode.tokens import units as make
 from mtgauge.encode.tokens.encoder import TokenVectors
 from mtgauge.errors import ResourceError, UsageError
 from mtgauge.metric import FloatArray, Task
+from mtgauge.metrics import _copied
+from mtgauge.metrics._copied import copied_share
 from mtgauge.metrics._matching import drop_smallest, greedy, score_form, travel
 from mtgauge.metrics.xmoverscore import XMoverScore
 from mtgauge.registry import load
 from mtgauge.signature import restore, sign
+from mtgauge.text import vocabulary
 from tiny_models import encoder_folders, language_model_folders
 
 ONNX, HUB = 0, 1
@@ -205,6 +210,29 @@ def test_copies_of_the_source_are_punished() -> None:
         load(spec(lm="off", copy_penalty=weight)).statistics(batch)[:, 0] for weight in ("0.5", "0")
     )
     np.testing.assert_allclose(with_ - without, [-0.5 * 2 / 3, 0.0], atol=1e-6)
+
+
+def test_usual_words_of_the_target_language_are_no_copies() -> None:
+    """ "will" is German and English; "office" is in the Russian list, but no Russian word."""
+    assert doctest.testmod(_copied).failed == doctest.testmod(vocabulary).failed == 0
+    texts = ["Er will, er kommt heute."] * 2, ["He will come.", "He kommt heute."]
+    assert copied_share(*texts, Language("en")).tolist() == [0, 2 / 3]
+    assert copied_share(*texts).tolist() == [1 / 3, 2 / 3]
+    assert copied_share(["The office opens."], ["Здесь office opens."], Language("ru"))[0] > 0.6
+    weights = [load(spec(lm="off", copy_penalty=weight)) for weight in ("0.5", "0")]
+    with_, without = (
+        m.statistics(Segments(texts[1], texts[0], lang="de-en"))[:, 0] for m in weights
+    )
+    np.testing.assert_allclose(with_ - without, [0, -1 / 3], atol=1e-6)
+
+
+def test_of_a_copy_one_share_is_told() -> None:
+    source = "Der Hund bellt den ganzen Abend den Mond an."
+    half = "The dog bellt in the evening."
+    metric = load(spec(lm="off"))
+    for text, said in ((source, "Words copied from the source take off"), (half, "17% of the")):
+        found = metric.explain(Segments([text], [source], lang="de-en"))
+        assert found.remarks[-1].startswith(said)
 
 
 def turned(to: Path, numbers: int) -> str:

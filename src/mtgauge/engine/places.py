@@ -29,7 +29,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from mtgauge.arguments import refuse_no_choice, refuse_no_count
+from mtgauge.arguments import refuse_no_choice, whole_number
 from mtgauge.data.segments import Segments
 from mtgauge.encode.load import forget_texts
 from mtgauge.engine.cache import Question, RowCache
@@ -59,7 +59,7 @@ class Where:
     def __post_init__(self) -> None:
         refuse_no_choice("engine", self.engine, ("local", "ray"))
         if self.workers is not None:
-            refuse_no_count("workers", self.workers, 1)
+            object.__setattr__(self, "workers", whole_number("workers", self.workers, 1))
         most = max(16, 4 * (os.cpu_count() or 1))
         if self.engine == "local" and (self.workers or 1) > most:
             raise UsageError(

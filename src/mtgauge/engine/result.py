@@ -97,12 +97,20 @@ class MetricResult(Mapping[str, SystemScore]):
     def agreement(self, system: str, other: str) -> tuple[float, float, float] | None:
         """How often people preferred the same of two systems that differ by as much as these,
         with its 95 % interval; None where nothing is known, or of too few segments, or where
-        the scores are equal and so prefer neither."""
-        difference = self[system].score - self[other].score
-        few = len(self[system].segments) < ENOUGH
-        if self.trust is None or not self.knows_people or few or not abs(difference) > 0:
+        the scores are equal and so prefer neither, or differ by more than was ever seen."""
+        difference, trust = self[system].score - self[other].score, self._curve(system)
+        if trust is None or not abs(difference) > 0 or trust.is_beyond(difference):
             return None
-        return self.trust.chance_to_agree(difference)
+        return trust.chance_to_agree(difference)
+
+    def is_beyond(self, system: str, other: str) -> bool:
+        """Whether two systems differ by more than any of which it is known what people say."""
+        trust = self._curve(system)
+        return trust is not None and trust.is_beyond(self[system].score - self[other].score)
+
+    def _curve(self, system: str) -> Trust | None:
+        """What tells of people's view of a difference, if the system has segments enough."""
+        return self.trust if self.knows_people and len(self[system].segments) >= ENOUGH else None
 
     def __getitem__(self, system: str) -> SystemScore:
         return _get(self.systems, system, "system")

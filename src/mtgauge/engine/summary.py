@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mtgauge.arguments import refuse_no_count
+from mtgauge.arguments import whole_number
 from mtgauge.engine.ready import Ready
 from mtgauge.engine.result import MetricResult, SystemScore, Versus
 from mtgauge.errors import UsageError
@@ -31,7 +31,7 @@ class Comparing:
     baseline: str | None = None  # the system that others are tested against; None: the first
 
     def __post_init__(self) -> None:
-        refuse_no_count("seed", self.seed, 0)
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
 
     def base_of(self, names: Sequence[str]) -> str:
         if self.baseline is None:

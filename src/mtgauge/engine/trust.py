@@ -16,7 +16,9 @@ too few; p(0) = 1/2 by symmetry. The interval comes from resampling language pai
 A figure belongs to settings and models: another option or another model's fingerprint is another
 metric, of which nothing is known. A language pair without figures has those of its direction (into
 English, out of English), and says so. The curve was fitted on 150 segments per system; a run of
-fewer than `ENOUGH` gets no chance from it: its difference is mostly the draw of its sentences.
+fewer than `ENOUGH` gets no chance from it: its difference is mostly the draw of its sentences. Nor
+does a difference larger than all that it was fitted on (`largest`): there the curve would go on to
+0 or 1, and nothing was seen.
 
 Limits: news, and systems of 2017 and 2018; today's systems are nearer to each other, and harder to
 tell apart.
@@ -60,6 +62,7 @@ class Trust:
     slope: float
     slope_low: float
     slope_high: float
+    largest: float = math.nan  # difference of two systems of the direction; NaN: not known
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; undefined numbers are null."""
@@ -80,6 +83,10 @@ class Trust:
     def tells_better(self) -> bool:
         """Whether people surely go one way with it: no slope, or one that may be 0, is no help."""
         return self.slope_low > 0 or self.slope_high < 0
+
+    def is_beyond(self, difference: float) -> bool:
+        """Whether a difference is larger than any that the curve was fitted on."""
+        return abs(difference) > self.largest
 
     def chance_to_agree(self, difference: float) -> tuple[float, float, float]:
         """How often people preferred the same system, with its interval."""

@@ -236,6 +236,11 @@ def _would_notice(result: Result, best: str) -> list[str]:
             return ["Whether people would notice can be told if the language pair is given."]
         return [f"Whether people would notice is not known for these metrics and {result.lang}."]
     found = metric.agreement(best, other)
+    if metric.is_beyond(best, other):
+        return [
+            f"The difference to {other} in {metric.spec} is larger than any seen among WMT's "
+            "systems: how many people would notice is not known."
+        ]
     if found is None:
         return [f"Whether people would notice takes {ENOUGH} segments or more to say."]
     share, low, high = found

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from mtgauge import registry
-from mtgauge.arguments import SPECS, refuse_no_count, refuse_no_list
+from mtgauge.arguments import SPECS, refuse_no_list, whole_number
 from mtgauge.data import checks, judged_files
 from mtgauge.data.alignment import SOURCE
 from mtgauge.data.corpus import Corpus
@@ -51,7 +51,7 @@ def human_translations(
     """
     pair = None if lang is None else checks.language_pair(lang)
     if limit is not None:
-        refuse_no_count("limit", limit, 1)
+        limit = whole_number("limit", limit, 1)
     if translations is not None:
         if sources is None or references is None or data:
             raise UsageError("-t goes with -s SRC and -r REF.")

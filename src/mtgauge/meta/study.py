@@ -22,8 +22,8 @@ from mtgauge.arguments import (
     FILES,
     SPECS,
     refuse_no_choice,
-    refuse_no_count,
     refuse_no_list,
+    whole_number,
 )
 from mtgauge.data import checks, columns, judged_files, mtme, scores
 from mtgauge.data.codes import usual
@@ -73,11 +73,11 @@ class Plan:
             value = getattr(self, name)
             if value is not None:
                 refuse_no_choice(name, value, get_args(allowed))
-        refuse_no_count("seed", self.seed, 0)
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         if self.surface and not self.experiment:
             raise UsageError("--surface selects from the metrics of an --experiment.")
         if self.limit is not None:
-            refuse_no_count("limit", self.limit, 1)
+            object.__setattr__(self, "limit", whole_number("limit", self.limit, 1))
 
 
 @dataclass

@@ -172,7 +172,7 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         rows = self.add_fluency(super().statistics(batch), batch)
         penalty = self.options.copy_penalty
         if penalty and batch.sources is not None:
-            rows[:, 0] -= penalty * copied_share(batch.sources, batch.hypotheses)
+            rows[:, 0] -= penalty * _copied(batch)
         return rows
 
     @property
@@ -219,10 +219,23 @@ class XMoverScore(CrossLingualMetric, IdfMixin):
         facts = self.fluency_facts(alone)
         remarks = self.fluency_remarks(facts)
         if alone.sources is not None:
-            copied = facts["copied"] = float(copied_share(alone.sources, alone.hypotheses)[0])
+            copied = facts["copied"] = float(_copied(alone)[0])
             if copied and o.copy_penalty:
+                taken = f"{o.copy_penalty * copied:.3f}"
+                # beside the guard's share, which is of all words, this one would contradict it
+                told = self.untranslated_shares(alone)[0] > 0
                 remarks.append(
-                    f"{copied:.0%} of the words were copied from the source untranslated: that "
-                    f"takes off {o.copy_penalty * copied:.3f}."
+                    f"Words copied from the source take off {taken}."
+                    if told
+                    else f"{copied:.0%} of the words were copied from the source: that takes off "
+                    f"{taken}."
                 )
         return explain_pair(self, alone, o.matching, o.distance, o.dropout, facts, remarks)
+
+
+def _copied(batch: Segments) -> FloatArray:
+    from mtgauge.text.guard import known_pair
+
+    assert batch.sources is not None
+    pair = known_pair(batch.lang) if batch.lang else None
+    return copied_share(batch.sources, batch.hypotheses, None if pair is None else pair.target)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
-from mtgauge.arguments import refuse_no_choice, refuse_other
+from mtgauge.arguments import refuse_no_choice, refuse_other, whole_number
 from mtgauge.engine.cache import RowCache
 from mtgauge.engine.places import Place
 from mtgauge.engine.result import data_frame
@@ -232,6 +232,7 @@ def probe(
     takes the first so many. The good version is the reference, or with "robust" one of
     `translations`, which metrics that compare with the reference need.
     """
+    seed = whole_number("seed", seed, 0)
     texts = probing.human_translations(
         study.listed(data),
         sources=sources,

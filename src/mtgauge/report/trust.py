@@ -30,21 +30,26 @@ def trust_lines(result: Result) -> list[str]:
 
 
 def _about(share: float) -> str:
-    """Nothing is sure: beyond what was seen the curve goes on to 1."""
+    """Nothing is sure."""
     return "more than 99%" if share > 0.99 else f"about {share:.0%}"
 
 
 def _differences(metric: MetricResult, result: Result) -> list[str]:
     lines = []
     for name in metric:
-        found = metric.agreement(name, result.baseline) if name != result.baseline else None
-        if found is None:
+        if name == result.baseline:
             continue
-        share, low, high = found
         difference = metric[name].score - metric[result.baseline].score
-        interval = "" if low > 0.99 else f" ({low:.0%} to {high:.0%})"
-        lines.append(
-            f"{metric.spec}: {name} is {difference:+.3g} against {result.baseline}; people prefer "
-            f"the same system in {_about(share)} of such pairs{interval}"
-        )
+        begin = f"{metric.spec}: {name} is {difference:+.3g} against {result.baseline}"
+        if metric.is_beyond(name, result.baseline):
+            lines.append(
+                f"{begin}; that is larger than any difference seen among WMT's systems, so how "
+                "often people prefer the same one is not known"
+            )
+        elif (found := metric.agreement(name, result.baseline)) is not None:
+            share, low, high = found
+            interval = "" if low > 0.99 else f" ({low:.0%} to {high:.0%})"
+            lines.append(
+                f"{begin}; people prefer the same system in {_about(share)} of such pairs{interval}"
+            )
     return lines

@@ -29,7 +29,7 @@ _memory: dict[LanguagePair | None, dict[tuple[str, str], float]] = {}  # by lang
 
 def shares(sources: Sequence[str], hypotheses: Sequence[str], lang: str | None) -> FloatArray:
     """One share in [0, 1] for every segment."""
-    pair = None if lang is None else _pair(str(lang))
+    pair = None if lang is None else known_pair(str(lang))
     memory = _memory.setdefault(pair, {})
     keys = list(zip(sources, hypotheses, strict=True))
     held = {key: memory[key] for key in keys if key in memory}
@@ -49,10 +49,11 @@ def shares(sources: Sequence[str], hypotheses: Sequence[str], lang: str | None) 
 
 
 @lru_cache(maxsize=256)
-def _pair(lang: str) -> LanguagePair | None:
+def known_pair(lang: str) -> LanguagePair | None:
+    """None for a code that is no pair: metrics may be used with names of languages of their own."""
     try:
         return LanguagePair.parse(lang)
-    except UsageError:  # a metric may be used with names of languages of its own
+    except UsageError:
         return None
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from mtgauge.data.codes import Language, own_letter
 from mtgauge.models import shipped
 
 
@@ -38,6 +39,22 @@ def tells_alone(word: str, source: str, target: str) -> bool:
     """
     ours = common_words(target)
     return word not in ours and word in _first_words(source, len(ours) // 4)
+
+
+@cache
+def usual_words(language: Language) -> frozenset[str]:
+    """The list of a language without words in scripts that it is not written in.
+
+    Free text has them, in names of software: "microsoft" is in most lists.
+
+    >>> "will" in usual_words(Language("en")), "microsoft" in usual_words(Language("ru"))
+    (True, False)
+    """
+    words = common_words(language.base)
+    if not language.scripts:
+        return words
+    own = own_letter(language.scripts)
+    return frozenset(word for word in words if own.match(word))
 
 
 @cache

@@ -81,6 +81,12 @@ def stream(
 
     Damaged records go to rejects-NNNNN.jsonl beside their shard, or to the file `rejects`.
     """
+    if out is not None and Form.of(out) is not None and not out.is_dir():
+        raise InputError(
+            "shards go into a folder, and this is the name of a file",
+            file=out,
+            remedy="Name a folder, or leave -o out and send standard output to a file (> FILE).",
+        )
     job = Job(plan)
     with ExitStack() as stack:
         run = _Run(job, place or Here(), progress or (lambda many: None), stack)
