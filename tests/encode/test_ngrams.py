@@ -22,6 +22,7 @@ from mtgauge.encode.ngrams import MIDDLE, STEP, PiecePairs
 from mtgauge.engine.ready import make_ready
 from mtgauge.errors import LanguageError, ResourceError, UsageError
 from mtgauge.metric import Task
+from mtgauge.metrics.xmoverscore import XMoverScore
 from mtgauge.models import shipped
 from recipe_files import recipe
 
@@ -138,6 +139,32 @@ def test_into_english_the_transformer_out_of_it_the_pairs() -> None:
     assert paper.versions["language_model"].startswith("mtgauge-fluency@"), "a preset is pinned"
 
 
+def test_a_model_is_opened_once_for_the_metric_and_its_guard() -> None:
+    metric = mtgauge.load("xmoverscore")
+    assert isinstance(metric, XMoverScore)
+    term = metric.lm_term("de-en")
+    assert term.model is load_language_model("embedded")
+
+
+def test_bounds_hold_for_both_models_until_a_language_is_named() -> None:
+    low, high = mtgauge.load("cosine").bounds
+    settled = [
+        make_ready("cosine", Task(frozenset({"source"}), lang)).metric.bounds
+        for lang in ("de-en", "en-de")
+    ]
+    assert (low, high) == (min(x[0] for x in settled), max(x[1] for x in settled))
+    assert settled[0] != settled[1]
+
+
+def test_unsettled_metrics_take_the_language_of_the_segments() -> None:
+    segments = Segments(
+        [ORDERED["de"][0]] * 2, ["The train will be an hour late today."] * 2, lang="en-de"
+    )
+    for spec in ("cosine:lm=ngrams", "xmoverscore:lm=ngrams", "fluency:lm=ngrams,lm_given=auto"):
+        settled = make_ready(spec, Task.of(segments)).metric
+        np.testing.assert_array_equal(mtgauge.load(spec).rows(segments), settled.rows(segments))
+
+
 def test_a_scrambled_translation_loses_out_of_english() -> None:
     found = mtgauge.score(
         hypotheses={"right": [ORDERED["fi"][0]], "wrong": [ORDERED["fi"][1]]},
@@ -160,6 +187,7 @@ def test_explain_shows_words_and_what_the_pairs_add() -> None:
     assert any("fluency:lm=ngrams" in remark for remark in term.remarks)
 
 
+@pytest.mark.filterwarnings("ignore:.*was not trained on")
 @pytest.mark.parametrize(
     ("spec", "lang", "error", "says"),
     [
@@ -167,6 +195,7 @@ def test_explain_shows_words_and_what_the_pairs_add() -> None:
         ("fluency:lm=ngrams", None, LanguageError, "nobody named"),
         ("xmoverscore:lm=embedded,lm_form=odds", "en-de", UsageError, "lm=ngrams"),
         ("fluency:lm=ngrams,lm_given=source", "en-de", UsageError, "lm_given=nothing"),
+        ("xmoverscore:lm_prior=0.3", "en-de", UsageError, "lm_prior takes off"),
     ],
 )
 def test_what_they_cannot_serve_is_refused(

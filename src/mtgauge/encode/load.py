@@ -107,7 +107,7 @@ def load_encoder(spec: str) -> Encoder:
     return found
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def load_language_model(spec: str, lang: str | None = None) -> LanguageModel:
     """`embedded`, a folder, a hub id of a causal language model, or `ngrams` of a language."""
     if spec == "ngrams":

@@ -30,7 +30,7 @@ about anything else is good to it; little of its text is news.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,7 @@ class PiecePairs(LanguageModel):
                 f"It knows: {' '.join(self.languages)}. Use lm=embedded or lm=off."
             )
         self._read(folder / f"{lang}.safetensors", card["languages"][lang])
-        self._tokenizer_at = shipped("encoder") / "tokenizer.json"
-        _check(self._tokenizer_at, card["tokenizer_sha256"])
+        self._tokenizer_sha256 = card["tokenizer_sha256"]
 
     def _read(self, path: Path, digest: str) -> None:
         from safetensors.numpy import load_file
@@ -91,7 +90,7 @@ class PiecePairs(LanguageModel):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        return read_tokenizer(self._tokenizer_at)
+        return _tokenizer(self._tokenizer_sha256)
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -116,6 +115,14 @@ class PiecePairs(LanguageModel):
         rows = self.token_ids(texts, bos)
         scored = np.fromiter((i for ids in rows for i in ids[1:]), np.int64, len(values))
         return np.clip(values - self._log_f[scored], *ODDS), offsets
+
+
+@cache
+def _tokenizer(digest: str) -> Tokenizer:
+    """The encoder's tokenizer, one for all languages."""
+    path = shipped("encoder") / "tokenizer.json"
+    _check(path, digest)
+    return read_tokenizer(path)
 
 
 def _check(path: Path, digest: str) -> None:

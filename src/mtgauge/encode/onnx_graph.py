@@ -27,6 +27,8 @@ NAME, WHOLE = 1, 3  # of an attribute: its name, its value where that is an inte
 SIZES, TYPE, TITLE, BYTES = 1, 2, 8, 9  # of a table
 TYPES = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8"}
 
+_FAULTS = (OSError, ValueError, StopIteration, LookupError, OverflowError)  # of reading a file
+
 
 @dataclass(frozen=True)
 class Node:
@@ -41,7 +43,7 @@ def read_graph(path: Path) -> tuple[list[Node], Tables]:
         parts = list(_parts(path.read_bytes()))
         nodes = [_node(part) for field, part in parts if field == NODE]
         return nodes, dict(_table(part) for field, part in parts if field == INITIALIZER)
-    except (OSError, ValueError, StopIteration, KeyError) as error:
+    except _FAULTS as error:
         raise ResourceError(f"{path} is no ONNX model ({error}).") from None
 
 
@@ -59,7 +61,7 @@ def mapped_tables(path: Path, names: Collection[str]) -> Tables:
         found = dict(islice(wanted, len(names)))
         # Numbers of several bytes may begin anywhere in a file; onnxruntime wants them in line.
         return {name: np.require(table, requirements="A") for name, table in found.items()}
-    except (OSError, ValueError, StopIteration, KeyError, IndexError) as error:
+    except _FAULTS as error:
         raise ResourceError(f"{path} is no ONNX model ({error}).") from None
 
 

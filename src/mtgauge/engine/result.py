@@ -91,8 +91,8 @@ class MetricResult(Mapping[str, SystemScore]):
 
     @property
     def has_no_say(self) -> bool:
-        """Whether it was measured on pairs of systems, and people went either way with it."""
-        return self.trust is not None and self.trust.pairs > 0 and not self.knows_people
+        """Whether people went either way with it on pairs of systems, or the other way."""
+        return self.trust is not None and self.trust.pairs > 0 and not self.trust.slope_low > 0
 
     def agreement(self, system: str, other: str) -> tuple[float, float, float] | None:
         """How often people preferred the same of two systems that differ by as much as these,

@@ -20,7 +20,7 @@ from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range, Unless
-from mtgauge.registry import options
+from mtgauge.registry import options, quote
 
 REMAP_PRESET = {"remap": "none", "remap_side": "source", "remap_form": "dot"}  # of the papers
 NO_FILE = ("none", "own")
@@ -112,9 +112,11 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         """Bounds of a similarity, with the language model's added."""
         if not self.has_lm:
             return (low, high)
-        term = self.lm_term()
-        (least, most), weight = term.bounds, term.options.lm_weight
-        return (low + weight * least, high + weight * most)
+        # while no run has named a language, those of both models that it may come to
+        open_ = self.options.lm == "own" and "_lang" not in self.__dict__
+        terms = [self.lm_term(lang) for lang in (("de-en", "en-de") if open_ else (None,))]
+        ends = [[term.options.lm_weight * end for end in term.bounds] for term in terms]
+        return (low + min(least for least, _ in ends), high + max(most for _, most in ends))
 
     def fluency_facts(self, alone: Segments) -> dict[str, Any]:
         """What an explanation of one segment says of the language model."""
@@ -133,12 +135,13 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         if "fluency" not in facts:
             return []
         fluency, weight = facts["fluency"], facts["fluency_weight"]
-        given = ":lm_given=source" if self.options.lm_given == "source" else ""
-        asked = ":lm=ngrams" if facts["fluency_model"] == "ngrams" else given
+        model, given = facts["fluency_model"], self.options.lm_given == "source"
+        asked = [f"lm={quote(model)}"] * (model != "embedded") + ["lm_given=source"] * given
+        shown = f"fluency{':' if asked else ''}{','.join(asked)}"
         does = "adds" if fluency * weight > 0 else "takes off"
         return [
             f"The language model {does} {abs(fluency * weight):.3f}: {weight:g} times its "
-            f"{abs(fluency):.2f} nats per piece (explain -m fluency{asked} shows the words)."
+            f"{abs(fluency):.2f} nats per piece (explain -m {shown} shows the words)."
         ]
 
     def versions(self) -> dict[str, str]:

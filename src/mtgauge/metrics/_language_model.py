@@ -145,7 +145,9 @@ class LanguageModelTerm:
     @property
     def model(self) -> LanguageModel:
         lm = self.options.lm
-        return load_language_model(lm, self.target if lm == "ngrams" else None)
+        if lm == "ngrams":
+            return load_language_model(lm, self.target)
+        return load_language_model(lm)  # as everyone asks for it: it is opened once
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -157,6 +159,8 @@ class LanguageModelTerm:
     def given(self, sides: frozenset[str]) -> str:
         """The value of `lm_given` for a run with these sides."""
         given: str = self.options.lm_given
+        if given == "auto" and self.options.lm == "ngrams":
+            return "nothing"
         if given == "auto":
             return "source" if "source" in sides and self.model.conditional else "nothing"
         if given == "source" and not self.model.conditional:
@@ -170,7 +174,13 @@ class LanguageModelTerm:
         """The options that a run settles."""
         if self.options.lm_form == "odds":
             self.model.odds([])  # refused by a model that has none
-        return {"lm_given": self.given(task.sides)} | self.own
+        given = self.given(task.sides)
+        if given == "nothing" and self.options.lm_prior:
+            raise UsageError(
+                f"lm_prior takes off from a score given the source, and {self.model.name} is given "
+                "none here: leave lm_prior out, or say lm=embedded with sources."
+            )
+        return {"lm_given": given} | self.own
 
     def logprobs(
         self, texts: Sequence[str], sources: Sequence[str] | None

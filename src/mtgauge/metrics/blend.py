@@ -138,13 +138,14 @@ class Blend(ReferenceFree):
         }
 
     def statistics(self, batch: Segments) -> FloatArray:
-        blocks = []
+        blocks, unknown = [], np.zeros(len(batch), dtype=bool)
         for part in self._parts():
             blocks.append(part.filled_rows(batch))
             part.notes.pop("no_entities", None)  # no score of kobe, and yet one of the blend
-            self.notes["without a component"] += int(np.isnan(part.segment_score(blocks[-1])).sum())
+            unknown |= np.isnan(part.segment_score(blocks[-1]))
             self.notes.update(part.notes)
             part.notes.clear()
+        self.notes["without a component"] += int(unknown.sum())
         return np.concatenate(blocks, axis=1)
 
     def reads_source(self, sides: frozenset[str]) -> bool:

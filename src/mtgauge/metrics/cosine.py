@@ -40,7 +40,10 @@ WINDOW = 4096  # texts
 @metric("cosine")
 class Cosine(CrossLingualMetric):
     summary = "Cosine of sentence vectors of source and translation, plus fluency; no reference."
-    meaning = "1 plus the weighted fluency at best; compare systems of one pair only."
+    meaning = (
+        "1 plus the weighted fluency (0, of piece pairs 4) at best; compare systems of one pair "
+        "only."
+    )
     paper = "Zhao et al. 2020, On the Limitations of Cross-lingual Encoders"
     cost = "encoder"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
@@ -70,8 +73,9 @@ class Cosine(CrossLingualMetric):
         return frozenset({self.against, "source"} if given else {self.against})
 
     def reads_source(self, sides: frozenset[str]) -> bool:
-        given = self.has_lm and self.lm_term().given(sides) == "source"
-        return given or self.against == "source"
+        if self.against == "source":
+            return True
+        return self.has_lm and self.lm_term().given(sides) == "source"
 
     @property
     def uses_device(self) -> bool:

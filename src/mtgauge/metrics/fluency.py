@@ -16,7 +16,8 @@ score of the text alone can be taken off again: what is left is what the source 
 Presets: `default` scores every token (a begin-of-text token leads); `paper2020` and `repo2021` are
 what XMoverScore's authors ran: no begin-of-text token, so the first token is not scored, and a text
 of one token or none gets 0, the best value there is; `repo2022` is exp(mean)^(1/n), mostly a
-function of length. An empty text has the value -20 by default (0 in the published versions).
+function of length. An empty text has the worst value by default, -20 or with piece pairs -2 (0 in
+the published versions).
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ class Fluency(LanguageModelOptions, ReferenceFree, PresetMetric):
     )
     paper = "the language-model term of Zhao et al. 2020"
     cost = "encoder"
-    uses_device = True
+
+    @property
+    def uses_device(self) -> bool:
+        return bool(self.options.lm != "ngrams")
+
     tolerance = 1e-5
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         name: preset | {"lm": "embedded", "lm_given": "nothing"}

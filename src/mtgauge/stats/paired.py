@@ -51,7 +51,7 @@ def fewest(systems: int) -> int:
     >>> fewest(2), fewest(3), fewest(20)
     (6, 7, 13)
     """
-    return math.floor(math.log2(2 * math.comb(systems, 2) / ALPHA)) + 1
+    return math.floor(math.log2(2 * max(math.comb(systems, 2), 1) / ALPHA)) + 1
 
 
 FEWEST = fewest(2)
