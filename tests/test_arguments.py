@@ -27,6 +27,7 @@ DOORS: dict[str, tuple[Callable[[], object], str]] = {
     "one spec": (lambda: wrong.score(**SCORED, metrics="bleu"), "metrics is a list of specs"),
     "a number": (lambda: wrong.score(**SCORED, metrics=5), "metrics is a list of specs"),
     "read once": (lambda: wrong.score(**SCORED, metrics=iter(["bleu"])), "metrics is a list of"),
+    "an array": (lambda: wrong.score(**SCORED, metrics=np.array(["bleu", "ter"])), "is a list of"),
     "bare scores": (lambda: wrong.score(**SCORED, scores=[1]), "scores is {metric: {system"),
     "a level": (lambda: RESULT.to_pandas("x"), "level='x' is not one of system, segment"),
     "one file": (lambda: wrong.meta("a", ["bleu"], scores="b.tsv"), "scores is a list of files"),

@@ -21,10 +21,16 @@ FILES = 'files, for example ["da16.tsv.gz"]'
 def refuse_no_list(values: object, what: str, of: str, *, filled: bool = False) -> None:
     """Refuse one text or path in place of several, and what is no list; `filled`: an empty one.
 
-    An iterator is none: it is empty where it is read again.
+    An iterator is none: it is empty where it is read again. Nor is an array of NumPy, here as
+    where texts are given.
     """
     other = isinstance(values, str | bytes | PathLike | Mapping | Iterator)
-    if other or not isinstance(values, Iterable) or (filled and not values):
+    if (
+        other
+        or hasattr(values, "__array__")
+        or not isinstance(values, Iterable)
+        or (filled and not values)
+    ):
         raise UsageError(f"{what} is a list of {of}.")
 
 
