@@ -1,13 +1,15 @@
 """What a place costs: this process, worker processes and Ray, beside each other in one run.
 
     python bench/engines.py [--segments 4000] [--metric bertscore]
+    python bench/engines.py --command SOURCE TRANSLATION REFERENCE -l de-en [--metric bertscore]
 
 The overhead per segment is that of a metric that costs next to nothing (word error rate of one-word
 texts): everything else is reading, sending and gathering. Starting workers is not in it; it is
 printed apart. Scaling is segments per second of a metric that works for its scores: one process on
 one core and on all (what `score` does by itself), two processes of one core each, one and two Ray
-actors (one alone takes all cores). Rows of all places are compared bit for bit. Wall-clock times:
-on an idle machine only.
+actors (one alone takes all cores). Rows of all places are compared bit for bit. `--command` times
+the whole of `mtgauge score` on texts of your own instead, on one core, on all, and with a process
+per core. Wall-clock times: on an idle machine only.
 """
 
 from __future__ import annotations
@@ -105,6 +107,34 @@ def scaling(spec: str, segments: int) -> None:
             print(f"{name:24s} {rate:8.1f} {rate / (one or rate):6.2f} x")
 
 
+def whole_command(spec: str, files: list[str], lang: str) -> None:
+    """Seconds of `mtgauge score`, start and end included."""
+    print(f"\nmtgauge score -m {spec} of {', '.join(files)}: seconds")
+    source, translation, reference = files
+    words = ["-s", source, "-t", translation, "-r", reference, "-l", lang, "-m", spec, "--quiet"]
+    code = "import sys; from mtgauge.entry import main; sys.exit(main())"
+    here = sorted(os.sched_getaffinity(0))
+    ways = {
+        "one core": (here[:1], []),
+        f"{len(here)} cores": (here, []),
+        f"{len(here)} processes": (here, ["--workers", str(len(here))]),
+    }
+    one = None
+    for name, (cores, more) in ways.items():
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "MTGAUGE_THREADS"), str(len(cores)))
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-c", code, "score", *words, *more],
+            env=os.environ | limits,
+            preexec_fn=lambda cores=cores: os.sched_setaffinity(0, cores),  # type: ignore[misc]
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        seconds = time.perf_counter() - start
+        one = one or seconds
+        print(f"{name:14s} {seconds:8.1f} {one / seconds:6.2f} x")
+
+
 def alone(spec: str, segments: int) -> float:
     """Segments per second in this process, with the cores that the environment allows."""
     configure(memory_gb=0.0)
@@ -117,8 +147,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--segments", type=int, default=4000)
     parser.add_argument("--metric", nargs="+", default=METRICS)
+    parser.add_argument("--command", nargs=3, metavar=("SOURCE", "TRANSLATION", "REFERENCE"))
+    parser.add_argument("-l", "--lang", default="de-en")
     args = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    if args.command:
+        for spec in args.metric:
+            whole_command(spec, args.command, args.lang)
+        return
     overhead(5 * args.segments)
     for spec in args.metric:
         scaling(spec, args.segments)

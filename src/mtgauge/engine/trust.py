@@ -81,7 +81,7 @@ class Trust:
 
     @property
     def tells_better(self) -> bool:
-        """Whether people surely go one way with it: no slope, or one that may be 0, is no help."""
+        """Whether people surely go with it, or surely against it: the slope's sign is known."""
         return self.slope_low > 0 or self.slope_high < 0
 
     def is_beyond(self, difference: float) -> bool:

@@ -16,7 +16,13 @@ from typing import Annotated, Any, Literal, Self
 from mtgauge.data.segments import Segments
 from mtgauge.encode.remap.maps import Remap, find_remap
 from mtgauge.metric import FloatArray, Task, Untranslated
-from mtgauge.metrics._language_model import HAS_MODEL, OFF, LanguageModelOptions, LanguageModelTerm
+from mtgauge.metrics._language_model import (
+    HAS_MODEL,
+    OF_NGRAMS,
+    OFF,
+    LanguageModelOptions,
+    LanguageModelTerm,
+)
 from mtgauge.metrics._presets import PresetMetric
 from mtgauge.metrics._unrelated import ReferenceFree
 from mtgauge.options import Range, Unless
@@ -30,7 +36,11 @@ NO_FILE = ("none", "own")
 class CrossLingualOptions(LanguageModelOptions):
     _: KW_ONLY
     lm_weight: Annotated[
-        float | None, "how much of the language model's score is added", Range(), HAS_MODEL
+        float | None,
+        "how much of the language model's score is added "
+        f"({OF_NGRAMS['lm_weight']} of ngrams, where none is given)",
+        Range(),
+        HAS_MODEL,
     ] = None
     untranslated: Untranslated | None = None
     remap: Annotated[
@@ -113,8 +123,9 @@ class CrossLingualMetric(CrossLingualOptions, ReferenceFree, PresetMetric):
         if not self.has_lm:
             return (low, high)
         # while no run has named a language, those of both models that it may come to
-        open_ = self.options.lm == "own" and "_lang" not in self.__dict__
-        terms = [self.lm_term(lang) for lang in (("de-en", "en-de") if open_ else (None,))]
+        undecided = self.options.lm == "own" and "_lang" not in self.__dict__
+        langs = ("de-en", "en-de") if undecided else (None,)
+        terms = [self.lm_term(lang) for lang in langs]
         ends = [[term.options.lm_weight * end for end in term.bounds] for term in terms]
         return (low + min(least for least, _ in ends), high + max(most for _, most in ends))
 

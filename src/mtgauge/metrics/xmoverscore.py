@@ -35,7 +35,8 @@ words that were copied untranslated is subtracted. The defaults were chosen on W
 matching, prior and copy penalty by the mean Pearson correlation with human judgements of segments
 over the to-English pairs, the language-model weight also by how few word-by-word translations are
 preferred: precision, a weight of 0.05 for the embedded language model given the source, no prior, a
-copy penalty of 0.5 (docs/xmoverscore.md).
+copy penalty of 0.5 (docs/xmoverscore.md). Into other languages than English piece pairs stand in
+for the language model (docs/fluency.md).
 
 Limits: an encoder knows some languages only; a copy of the source is near its own vectors (see
 `copy_penalty`); scores of different language pairs do not compare.
