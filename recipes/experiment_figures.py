@@ -131,8 +131,12 @@ def learning_curve(work: Path) -> tuple[str, str]:
     with (folder / "curve.tsv").open(encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))
     grid = [["training segments", "of", "epochs", "minutes", "mean r on WMT17"]]
-    kept = ("corpus", "epochs", "minutes", "pearson")
-    grid += [[f"{int(row['segments']):,}", *(row[key] for key in kept)] for row in rows]
+    of = {"TrainS": "TrainS", "TrainL": "WMT18, for TrainL"}
+    kept = ("epochs", "minutes", "pearson")
+    grid += [
+        [f"{int(row['segments']):,}", of[row["corpus"]], *(row[key] for key in kept)]
+        for row in rows
+    ]
     card = json.loads((folder / "curve" / rows[0]["segments"] / "card.json").read_text("utf-8"))
     lines = [
         "# Mathur et al. 2019, Putting Evaluation in Context, Figure 1",
